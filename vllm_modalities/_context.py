@@ -1,0 +1,104 @@
+"""`Context`: what a flow may know of the client that runs it, and how it finds a server."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from . import _routing
+from ._exchange import post
+from ._fleet import Fleet, Replica
+from ._flow import Flow, Response
+from ._wire import RequestModel
+from .gates import Validation
+from .profiles import Profile
+from .server import ModelInfo, ServerInfo
+
+Transport = Literal["auto", "bytes", "base64", "float"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """What `with_options` may change; see `Client` for each."""
+
+    model: str | None = None
+    validation: Validation = "error"
+    timeout: float = 600.0
+    deadline: float | None = None
+    max_retries: int = 2
+    transport: Transport = "auto"
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+    keep_raw: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """One call's view of its client.
+
+    Attributes:
+        fleet: The servers, shared by all calls.
+        options: This client's settings.
+        ends: `fleet.clock()` time at which the call must be over; None is unbounded.
+    """
+
+    fleet: Fleet
+    options: Options = Options()
+    ends: float | None = None
+
+    def find(self, wanted: type[RequestModel], model: str | None) -> Flow[Target]:
+        """The servers that do `wanted` with `model`; asks who is there where that is not known.
+
+        Raises:
+            UnsupportedTaskError: No server does it.
+            UnknownModelError: No server serves `model`.
+            InvalidRequestError: `model` is None and several could be meant.
+            APIConnectionError, AuthenticationError: No server could be asked.
+        """
+        name, replicas = yield from _routing.find(self, wanted, model or self.options.model)
+        served = (replica.info.model(name) for replica in replicas if replica.info)
+        info = next(filter(None, served), ModelInfo(name or ""))
+        profile = _routing.profile_of(info, self.fleet.profiles)
+        return Target(self, name, tuple(replicas), profile)
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """The servers that take one kind of request for one model.
+
+    Attributes:
+        context: The call's.
+        model: The served name; None where the server is to choose.
+        replicas: At least one.
+        profile: What is known of the model.
+    """
+
+    context: Context
+    model: str | None
+    replicas: tuple[Replica, ...]
+    profile: Profile
+
+    @property
+    def info(self) -> ServerInfo:
+        """What is known of the first server."""
+        known = (replica.info for replica in self.replicas if replica.info)
+        return next(known, ServerInfo(url=self.replicas[0].url))
+
+    @property
+    def facts(self) -> ModelInfo:
+        """What is known of the model."""
+        return self.info.model(self.model) or ModelInfo(self.model or "")
+
+    def learned(
+        self,
+        *,
+        embedding_size: int | None = None,
+        matryoshka: bool | tuple[int, ...] | None = None,
+    ) -> None:
+        """Remember what an answer has shown of the model, for all its servers."""
+        for replica in self.replicas:
+            replica.learned(self.facts.id, embedding_size=embedding_size, matryoshka=matryoshka)
+
+    def post(self, body: RequestModel) -> Flow[Response]:
+        """Send one request; retried, moved to another server, and checked by the gates."""
+        return post(self.context, self.replicas, body)

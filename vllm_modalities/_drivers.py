@@ -1,0 +1,246 @@
+"""The two drivers: they run flows, performing each step, one blocking and one asynchronous.
+
+Requests in flight are counted, never flows: flows that wait for flows of their own hold no place.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator, Sized
+from dataclasses import replace
+from typing import Any, Generic, TypeVar
+
+import anyio
+import anyio.to_thread
+
+from ._flow import Alone, Done, Flow, Request, Response, Sleep, Step, Together, Work, step
+from ._transport import AsyncTransport, SyncTransport
+from .errors import APITimeoutError, VLLMModalitiesError
+
+T = TypeVar("T")
+
+
+class Driver:
+    """Runs flows in the calling thread, and those of a `Together` in helping threads too."""
+
+    def __init__(self, transport: SyncTransport, max_concurrency: int) -> None:
+        self.transport = transport
+        self._max_concurrency = max_concurrency
+        self._places = threading.Semaphore(max_concurrency)
+        self._helpers = threading.Semaphore(max_concurrency)
+        self._alone = threading.Lock()
+
+    def run(self, flow: Flow[T]) -> T:
+        try:
+            state = step(flow)
+            while not isinstance(state, Done):
+                state = step(flow, self._outcome(state))
+            return state.value
+        finally:
+            flow.close()
+
+    def _outcome(self, wanted: Step[Any]) -> Any:
+        """What came of a step: its result, or the exception to throw into the flow."""
+        try:
+            match wanted:
+                case Request():
+                    return self._send(wanted)
+                case Sleep():
+                    return time.sleep(wanted.seconds)
+                case Work():
+                    return wanted.call()
+                case Alone():
+                    with self._alone:
+                        return self.run(wanted.flow)
+                case Together():
+                    return self._together(wanted)
+                case _:
+                    raise TypeError(f"a flow yielded {wanted!r}, which is not a step")
+        except Exception as error:
+            return error
+
+    def _send(self, request: Request) -> Response:
+        if not self._places.acquire(timeout=_left(request)):
+            raise _too_late(request)
+        try:
+            return self.transport.send(_within_deadline(request))
+        finally:
+            self._places.release()
+
+    def _together(self, wanted: Together[T]) -> list[T | VLLMModalitiesError]:
+        queue = _Queue(wanted)
+
+        def pull() -> None:
+            for place, flow in queue:
+                try:
+                    queue.done(place, self.run(flow))
+                except Exception as error:
+                    queue.failed(place, error)
+
+        def help_out() -> None:
+            try:
+                pull()
+            finally:
+                self._helpers.release()
+
+        # This thread pulls too, so flows that wait for flows of their own never starve; helpers
+        # are daemons, so that Ctrl-C does not wait for what is in flight.
+        helpers: list[threading.Thread] = []
+        while len(helpers) < queue.width(self._max_concurrency) - 1:
+            if not self._helpers.acquire(blocking=False):
+                break
+            helpers.append(threading.Thread(target=help_out, daemon=True))
+            helpers[-1].start()
+        try:
+            pull()
+        except BaseException:
+            queue.abandon()
+            raise
+        for helper in helpers:
+            helper.join()
+        return queue.outcomes()
+
+
+class AsyncDriver:
+    """Runs flows as coroutines; `Work` goes to a thread, so the event loop never blocks."""
+
+    def __init__(self, transport: AsyncTransport, max_concurrency: int) -> None:
+        self.transport = transport
+        self._max_concurrency = max_concurrency
+        self._places = anyio.Semaphore(max_concurrency)
+        self._alone = anyio.Lock()
+
+    async def run(self, flow: Flow[T]) -> T:
+        try:
+            state = step(flow)
+            while not isinstance(state, Done):
+                state = step(flow, await self._outcome(state))
+            return state.value
+        finally:
+            flow.close()
+
+    async def _outcome(self, wanted: Step[Any]) -> Any:
+        """What came of a step: its result, or the exception to throw into the flow."""
+        try:
+            match wanted:
+                case Request():
+                    return await self._send(wanted)
+                case Sleep():
+                    return await anyio.sleep(wanted.seconds)
+                case Work():
+                    return await anyio.to_thread.run_sync(wanted.call)
+                case Alone():
+                    async with self._alone:
+                        return await self.run(wanted.flow)
+                case Together():
+                    return await self._together(wanted)
+                case _:
+                    raise TypeError(f"a flow yielded {wanted!r}, which is not a step")
+        except Exception as error:
+            return error
+
+    async def _send(self, request: Request) -> Response:
+        with anyio.move_on_after(_left(request)) as scope:
+            await self._places.acquire()
+        if scope.cancelled_caught:
+            raise _too_late(request)
+        try:
+            return await self.transport.send(_within_deadline(request))
+        finally:
+            self._places.release()
+
+    async def _together(self, wanted: Together[T]) -> list[T | VLLMModalitiesError]:
+        queue = _Queue(wanted)
+
+        async def pull() -> None:
+            for place, flow in queue:
+                try:
+                    queue.done(place, await self.run(flow))
+                except Exception as error:
+                    queue.failed(place, error)
+
+        async with anyio.create_task_group() as group:
+            for _ in range(queue.width(self._max_concurrency)):
+                group.start_soon(pull)
+        return queue.outcomes()
+
+
+class _Queue(Generic[T]):
+    """The flows of one `Together`, handed out one at a time, and their outcomes in order."""
+
+    def __init__(self, wanted: Together[T]) -> None:
+        self._wanted = wanted
+        self._flows = iter(wanted.flows)
+        self._lock = threading.Lock()
+        self._outcomes: list[Any] = []
+        self._stopped_by: VLLMModalitiesError | None = None
+        self._crash: Exception | None = None
+        self._abandoned = False
+
+    def width(self, most: int) -> int:
+        """How many flows may be under way at once."""
+        flows = self._wanted.flows
+        return min(most, len(flows)) if isinstance(flows, Sized) else most
+
+    def __iter__(self) -> Iterator[tuple[int, Flow[T]]]:
+        while True:
+            with self._lock:
+                if self._stopped_by or self._crash or self._abandoned:
+                    return
+                try:
+                    flow = next(self._flows, None)
+                except Exception as error:  # the caller's own iterator
+                    self._crash = error
+                    return
+                if flow is None:
+                    return
+                place = len(self._outcomes)
+                self._outcomes.append(None)
+            yield place, flow
+
+    def done(self, place: int, value: T) -> None:
+        self._outcomes[place] = value
+
+    def failed(self, place: int, error: Exception) -> None:
+        """Note an error of ours as an outcome; any other is a bug and ends the whole."""
+        if not isinstance(error, VLLMModalitiesError):
+            self._crash = self._crash or error
+            return
+        self._outcomes[place] = error
+        if self._wanted.stop(error):
+            self._stopped_by = self._stopped_by or error
+
+    def abandon(self) -> None:
+        """Hand out nothing more."""
+        self._abandoned = True
+
+    def outcomes(self) -> list[T | VLLMModalitiesError]:
+        if self._crash is not None:
+            raise self._crash
+        for flow in self._flows if self._stopped_by else ():
+            flow.close()
+            self._outcomes.append(self._stopped_by)
+        return self._outcomes
+
+
+def _left(request: Request) -> float | None:
+    """Seconds until the call must be over; None is unbounded."""
+    return None if request.ends is None else max(request.ends - time.monotonic(), 0.0)
+
+
+def _within_deadline(request: Request) -> Request:
+    left = _left(request)
+    if left is None:
+        return request
+    if left == 0:
+        raise _too_late(request)
+    return replace(request, timeout=min(request.timeout, left))
+
+
+def _too_late(request: Request) -> APITimeoutError:
+    return APITimeoutError(
+        f"the call's deadline passed before {request.method} {request.path} was answered;"
+        " raise `deadline`",
+        server=request.server,
+    )

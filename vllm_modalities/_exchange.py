@@ -1,0 +1,144 @@
+"""One request on its way: which server takes it, when it is sent again, and to which path."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from ._flow import Flow, Request, Response, Sleep
+from ._retry import is_transient, policy
+from .errors import (
+    InternalServerError,
+    NotFoundError,
+    UnsupportedTaskError,
+    VLLMModalitiesError,
+)
+from .gates import admit
+from .server import ServerInfo
+
+if TYPE_CHECKING:
+    from ._context import Context
+    from ._fleet import Replica
+    from ._wire import RequestModel
+
+# Asks one server, within so many seconds.
+Ask = Callable[["Replica", float], Flow[Response]]
+
+
+def exchange(context: Context, replicas: Sequence[Replica], ask: Ask) -> Flow[Response]:
+    """Ask one of `replicas`, then the others, then after a pause all again, as the policy says."""
+    clock, options = context.fleet.clock, context.options
+    ends = min(clock() + options.timeout, float("inf") if context.ends is None else context.ends)
+    pauses: list[float] = []
+    attempts = iter(
+        policy(
+            options.max_retries,
+            pause=pauses.append,
+            outlasts=lambda seconds: clock() + seconds >= ends,
+        )
+    )
+    while True:
+        attempt = next(attempts)
+        if pauses:
+            yield from Sleep(pauses.pop())
+        with attempt:
+            return (yield from _round(clock, replicas, ask, ends))
+
+
+def _round(
+    clock: Callable[[], float], replicas: Sequence[Replica], ask: Ask, ends: float
+) -> Flow[Response]:
+    """Each server once, until one answers; a failing one is set aside."""
+    last: VLLMModalitiesError | None = None
+    for replica in _by_load(replicas, clock()):
+        if last is not None and clock() >= ends:
+            break
+        try:
+            with replica.busy():
+                response = yield from ask(replica, ends - clock())
+        except VLLMModalitiesError as error:
+            if is_transient(error):
+                replica.failed(error, clock())
+            elif not isinstance(error, UnsupportedTaskError):
+                raise
+            last = error
+        else:
+            replica.worked()
+            return response
+    assert last is not None, "no server to ask"
+    raise last
+
+
+def _by_load(replicas: Sequence[Replica], now: float) -> list[Replica]:
+    """Least outstanding first; those set aside come last, the soonest back first."""
+    return sorted(replicas, key=lambda r: (max(r.aside_until - now, 0.0), r.outstanding))
+
+
+def get(context: Context, replica: Replica, path: str, timeout: float) -> Flow[Response]:
+    """Read one path of one server, within `timeout` seconds."""
+
+    def ask(replica: Replica, seconds: float) -> Flow[Response]:
+        request = Request(
+            "GET",
+            path,
+            server=replica.url,
+            headers={**replica.headers, **context.options.headers},
+            timeout=min(seconds, timeout),
+            ends=context.ends,
+        )
+        return (yield from request)
+
+    return exchange(context, (replica,), ask)
+
+
+def post(context: Context, replicas: Sequence[Replica], body: RequestModel) -> Flow[Response]:
+    """Send `body`, as each server's release takes it, to the first of `replicas` that answers."""
+
+    def ask(replica: Replica, seconds: float) -> Flow[Response]:
+        info = replica.info or ServerInfo(url=replica.url)
+        fields, findings = admit(info, body, context.options.validation)
+        form = body.as_form(fields)
+        for path in _paths(replica, body):
+            request = Request(
+                "POST",
+                path,
+                json=None if form else fields,
+                form=form,
+                server=replica.url,
+                headers={**replica.headers, **context.options.headers},
+                timeout=seconds,
+                ends=context.ends,
+            )
+            try:
+                response = yield from request
+            except NotFoundError as error:
+                if not _is_missing_route(error):
+                    raise
+                replica.lacks(path)
+            except InternalServerError as error:
+                if error.status_code != 501:
+                    raise
+                replica.lacks(body.task)
+                raise UnsupportedTaskError(f"{replica.url} says: {error.message}") from error
+            else:
+                return replace(response, findings=findings)
+        raise UnsupportedTaskError(
+            f"{replica.url} has no route {' or '.join(body.paths)}: its model does not do this;"
+            " `client.servers()` shows what each server does"
+        )
+
+    return exchange(context, replicas, ask)
+
+
+def _paths(replica: Replica, body: RequestModel) -> Iterator[str]:
+    """The paths to try: those that the server lists, or all where it lists none."""
+    listed = replica.info.routes if replica.info else frozenset[str]()
+    for path in body.paths:
+        if (not listed or path in listed) and path not in replica.unlisted:
+            yield path
+
+
+def _is_missing_route(error: NotFoundError) -> bool:
+    """The router's own 404 and 405 say `{"detail": ...}`; an unknown model's 404 does not."""
+    return b'"detail"' in error.body and b'"error"' not in error.body

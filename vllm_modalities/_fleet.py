@@ -1,0 +1,193 @@
+"""The configured servers: their addresses, what is known of each, and how it fares just now."""
+
+from __future__ import annotations
+
+import base64
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+from urllib.parse import unquote, urlsplit, urlunsplit
+
+from .errors import Finding, InvalidRequestError, VLLMModalitiesError
+from .server import ModelInfo, ServerInfo, ServerVersion
+
+if TYPE_CHECKING:
+    from .profiles import Profile
+
+BaseURL = str | Sequence[str] | Mapping[str, str | Sequence[str]]
+
+KNOWN_FOR = 300.0  # seconds until a server is asked again who it is
+FIRST_ASIDE, LONGEST_ASIDE = 1.0, 30.0  # seconds that a failing server is set aside
+
+
+class Replica:
+    """One configured server.
+
+    Attributes:
+        url: Its address, without credentials and without a trailing `/v1`.
+        tasks: What the user's mapping says it is for; None is anything.
+        headers: What its address asks for (credentials in it become a header).
+        info: What is known of it; None until it has answered.
+        error: Why it is not known, or stopped being reachable.
+        due: `clock()` time after which it is asked again who it is.
+        unlisted: Tasks and paths that it turned out not to have.
+    """
+
+    def __init__(self, url: str, tasks: frozenset[str] | None = None) -> None:
+        self.url, self.headers = _address(url)
+        self.tasks = tasks
+        self.info: ServerInfo | None = None
+        self.error: VLLMModalitiesError | None = None
+        self.due = float("-inf")
+        self.unlisted: frozenset[str] = frozenset()
+        self.outstanding = 0
+        self.failures = 0
+        self.aside_until = float("-inf")
+        self._lock = threading.Lock()
+
+    def __repr__(self) -> str:
+        return f"Replica({self.url!r})"
+
+    @contextmanager
+    def busy(self) -> Iterator[None]:
+        """Counts one request in flight."""
+        with self._lock:
+            self.outstanding += 1
+        try:
+            yield
+        finally:
+            with self._lock:
+                self.outstanding -= 1
+
+    def failed(self, error: VLLMModalitiesError, now: float) -> None:
+        """Set aside for a while, longer each time; it may come back as another release."""
+        with self._lock:
+            self.failures += 1
+            pause = min(FIRST_ASIDE * 2 ** (self.failures - 1), LONGEST_ASIDE)
+            self.aside_until, self.error = now + pause, error
+            self.due = min(self.due, self.aside_until)
+
+    def worked(self) -> None:
+        with self._lock:
+            self.failures, self.aside_until, self.error = 0, float("-inf"), None
+
+    def known(self, info: ServerInfo, now: float) -> None:
+        """Remember who it is, and keep what its models have shown if it is still the same."""
+        old = self.info
+        if old is not None and old.version == info.version:
+            shown = {model.id: model for model in old.models}
+            info = replace(
+                info,
+                models=tuple(
+                    replace(
+                        model,
+                        embedding_size=shown[model.id].embedding_size,
+                        matryoshka=shown[model.id].matryoshka,
+                    )
+                    if model.id in shown and shown[model.id].root == model.root
+                    else model
+                    for model in info.models
+                ),
+            )
+        self.info, self.due = info, now + KNOWN_FOR
+        self.worked()
+
+    def learned(
+        self,
+        name: str,
+        *,
+        embedding_size: int | None = None,
+        matryoshka: bool | tuple[int, ...] | None = None,
+    ) -> None:
+        """Remember what an answer has shown of a model."""
+        if self.info is None:
+            return
+
+        def updated(model: ModelInfo) -> ModelInfo:
+            if model.id != name:
+                return model
+            return replace(
+                model,
+                embedding_size=embedding_size or model.embedding_size,
+                matryoshka=model.matryoshka if matryoshka is None else matryoshka,
+            )
+
+        self.info = replace(self.info, models=tuple(map(updated, self.info.models)))
+
+    def lacks(self, *names: str) -> None:
+        """Remember tasks or paths that it turned out not to have."""
+        self.unlisted |= frozenset(names)
+
+
+@dataclass(frozen=True, slots=True)
+class Fleet:
+    """All servers of one client, and what is shared by every call.
+
+    Attributes:
+        replicas: One a configured URL.
+        profiles: The user's own, asked before the built-in ones.
+        version: The release that the user says they run; None asks them.
+        clock: Seconds, monotonic.
+    """
+
+    replicas: tuple[Replica, ...]
+    profiles: tuple[Profile, ...] = ()
+    version: ServerVersion | None = None
+    clock: Callable[[], float] = time.monotonic
+
+
+def replicas_of(base_url: BaseURL) -> tuple[Replica, ...]:
+    """One replica a URL; a URL that a mapping names for several tasks is one replica.
+
+    Raises:
+        InvalidRequestError: No URL, or one that is not http(s).
+    """
+    if isinstance(base_url, str):
+        base_url = [url for url in (part.strip() for part in base_url.split(",")) if url]
+    tasks: dict[str, set[str] | None] = {}
+    if isinstance(base_url, Mapping):
+        for task, urls in base_url.items():
+            for url in [urls] if isinstance(urls, str) else urls:
+                of_url = tasks.setdefault(url, set())
+                assert of_url is not None
+                of_url.add(task)
+    else:
+        tasks = dict.fromkeys(base_url)
+    if not tasks:
+        raise _wrong_url("no server is given")
+    return tuple(Replica(url, frozenset(names) if names else None) for url, names in tasks.items())
+
+
+def _address(url: str) -> tuple[str, dict[str, str]]:
+    """A URL without credentials, and the header that carries them."""
+    try:
+        parts = urlsplit(url if "://" in url else f"http://{url}")
+        host, port = parts.hostname, parts.port
+    except ValueError as error:
+        raise _wrong_url(f"not a URL: {error}") from None
+    if parts.scheme not in ("http", "https") or not host:
+        raise _wrong_url(f"{parts.scheme}://{host or ''} is not an address of an HTTP server")
+    headers = {}
+    if parts.username is not None:
+        pair = f"{unquote(parts.username)}:{unquote(parts.password or '')}"
+        headers["Authorization"] = f"Basic {base64.b64encode(pair.encode()).decode()}"
+    netloc = f"[{host}]" if ":" in host else host
+    netloc += f":{port}" if port else ""
+    path = parts.path.rstrip("/").removesuffix("/v1").rstrip("/")
+    return urlunsplit((parts.scheme, netloc, path, "", "")), headers
+
+
+def _wrong_url(problem: str) -> InvalidRequestError:
+    return InvalidRequestError(
+        [
+            Finding(
+                code="base-url",
+                severity="error",
+                field="base_url",
+                message=f"{problem}; a server's address looks like 'http://localhost:8000'",
+            )
+        ]
+    )

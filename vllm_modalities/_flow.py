@@ -1,0 +1,189 @@
+"""The core, without I/O: a flow is a generator that yields steps and is sent their outcomes.
+
+`outcome = yield from step` runs a step and gives its outcome, typed. A driver (one for `Client`,
+one for `AsyncClient`, in `client.py`) performs the steps; a test drives a flow with `step()` and
+scripted outcomes, without a socket or an event loop.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Generator, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Generic, TypeAlias, TypeVar
+
+import pydantic
+import pydantic_core
+
+from .errors import Finding, ResponseError, VLLMModalitiesError
+
+T = TypeVar("T")
+Body = TypeVar("Body", bound=pydantic.BaseModel)
+
+
+class Step(Generic[T]):
+    """Something a flow asks its driver to do, with an outcome of type T."""
+
+    __slots__ = ()
+
+    def __iter__(self) -> Generator[Step[Any], Any, T]:
+        outcome: T = yield self
+        return outcome
+
+
+Flow: TypeAlias = Generator[Step[Any], Any, T]
+
+
+@dataclass(frozen=True, slots=True)
+class Response:
+    """One complete 2xx answer.
+
+    Attributes:
+        status: The HTTP status.
+        headers: Header values by lower-case name.
+        content: The whole body.
+        server: The URL of the server that answered.
+        findings: What was doubtful about the request on that server.
+    """
+
+    status: int
+    headers: Mapping[str, str]
+    content: bytes
+    server: str = ""
+    findings: tuple[Finding, ...] = ()
+
+    def json(self) -> Any:
+        """The body as JSON; ResponseError if it is not JSON, or an error in disguise."""
+        try:
+            body = pydantic_core.from_json(self.content)
+        except ValueError as error:
+            raise self.fault(f"the answer is not JSON: {error}") from None
+        # vLLM 0.15 and gateways answer some errors with status 200.
+        if isinstance(body, dict) and (body.get("error") or body.get("object") == "error"):
+            raise self.fault(f"HTTP {self.status} with an error body: {said(self.content)}")
+        return body
+
+    def parse(self, model: type[Body]) -> Body:
+        """The JSON body as a `model`; ResponseError if it is not one."""
+        try:
+            return model.model_validate_json(self.content)
+        except pydantic.ValidationError as error:
+            self.json()  # says it better where the body is no JSON, or an error
+            faults = "; ".join(
+                f"{'.'.join(map(str, fault['loc'])) or 'body'}: {fault['msg']}"
+                for fault in error.errors(include_url=False, include_input=False)[:3]
+            )
+            raise self.fault(f"the answer to a {model.__name__} is malformed: {faults}") from None
+
+    def fault(self, message: str) -> ResponseError:
+        """The error for an answer that is not what it claims, with the evidence."""
+        return ResponseError(
+            message,
+            server=self.server,
+            request_id=self.headers.get("x-request-id"),
+            body=self.content,
+        )
+
+
+def said(body: bytes, limit: int = 500) -> str:
+    """What an error body says, in any of the shapes that vLLM and gateways use.
+
+    Source: vLLM 0.16.0 to 0.33.0: `{"error": {"message": ...}}`, `{"error": "Unauthorized"}` from
+    the key check, `{"detail": ...}` from the router; `{"message": ...}` from Cohere-like gateways.
+    """
+    text = body.decode("utf-8", "replace").strip()
+    try:
+        found = json.loads(text)
+    except ValueError:
+        return text[:limit]
+    for key in ("error", "message", "detail"):
+        if isinstance(found, dict) and found.get(key):
+            found = found[key]
+    return (found if isinstance(found, str) else text)[:limit]
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """A multipart body: plain fields, and files as (name, content, media type)."""
+
+    fields: Mapping[str, str | list[str]]
+    files: Mapping[str, tuple[str, bytes, str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Request(Step[Response]):
+    """One HTTP exchange with one server.
+
+    Attributes:
+        method, path: As in HTTP.
+        json, form: The body, at most one of them.
+        server: The server's URL.
+        headers: Beside those that the client adds.
+        timeout: Seconds for this exchange.
+        ends: `clock()` time at which the whole call must be over; None is unbounded.
+    """
+
+    method: str
+    path: str
+    json: Mapping[str, Any] | None = None
+    form: Form | None = None
+    server: str = ""
+    headers: Mapping[str, str] = field(default_factory=dict)
+    timeout: float = 600.0
+    ends: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Sleep(Step[None]):
+    """A pause, in seconds."""
+
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Work(Step[T]):
+    """Heavy or blocking work; the async driver does it in a thread."""
+
+    call: Callable[[], T]
+
+
+@dataclass(frozen=True, slots=True)
+class Alone(Step[T]):
+    """A flow that no other call of this client runs at the same time, such as discovery."""
+
+    flow: Flow[T]
+
+
+def never(_: VLLMModalitiesError) -> bool:
+    return False
+
+
+@dataclass(frozen=True, slots=True)
+class Together(Step[list[T | VLLMModalitiesError]]):
+    """Flows that may run side by side; their results or errors come back in order.
+
+    Attributes:
+        flows: Taken one at a time as places get free, so an iterator is never read far ahead.
+        stop: After an error that it holds for, no further flow begins; those left out get
+            that same error as their outcome.
+    """
+
+    flows: Iterable[Flow[T]]
+    stop: Callable[[VLLMModalitiesError], bool] = never
+
+
+@dataclass(frozen=True, slots=True)
+class Done(Generic[T]):
+    """What `step` returns when a flow has finished."""
+
+    value: T
+
+
+def step(flow: Flow[T], outcome: object = None) -> Step[Any] | Done[T]:
+    """Advance `flow` by one step, handing it the last one's outcome; an exception is thrown in."""
+    try:
+        if isinstance(outcome, Exception):
+            return flow.throw(outcome)
+        return flow.send(outcome)
+    except StopIteration as stop:
+        return Done(stop.value)

@@ -1,0 +1,56 @@
+"""When a request is sent again: the one policy, for both clients."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import tenacity
+
+from .errors import APIConnectionError, APIStatusError, ResponseError
+
+RETRIED_STATUSES = frozenset({408, 425, 429, 502, 503, 504})
+"""Statuses that a later try may change. 500 is not one: vLLM gives it to requests that fail
+every time, such as an image URL that it cannot fetch (seen on 0.32.0)."""
+
+FIRST_WAIT, LONGEST_WAIT = 0.25, 8.0  # seconds
+
+
+def is_transient(error: BaseException) -> bool:
+    """Whether another try, or another server, may succeed."""
+    match error:
+        case APIStatusError(status_code=status):
+            return status in RETRIED_STATUSES
+        case ResponseError():
+            return error.cut
+        case _:
+            return isinstance(error, APIConnectionError)
+
+
+def policy(
+    retries: int, *, pause: Callable[[float], None], outlasts: Callable[[float], bool]
+) -> tenacity.Retrying:
+    """At most `1 + retries` tries.
+
+    Args:
+        retries: Tries after the first.
+        pause: Told the seconds to wait before the next try.
+        outlasts: Whether waiting so many seconds would pass the deadline; then the last error
+            is raised at once.
+    """
+    backoff = tenacity.wait_exponential_jitter(initial=FIRST_WAIT, max=LONGEST_WAIT, jitter=0.25)
+
+    def wait(state: tenacity.RetryCallState) -> float:
+        error = state.outcome.exception() if state.outcome else None
+        asked = error.retry_after if isinstance(error, APIStatusError) else None
+        return max(backoff(state), asked or 0.0)
+
+    def stop(state: tenacity.RetryCallState) -> bool:
+        return state.attempt_number > retries or outlasts(state.upcoming_sleep)
+
+    return tenacity.Retrying(
+        sleep=pause,
+        wait=wait,
+        stop=stop,
+        retry=tenacity.retry_if_exception(is_transient),
+        reraise=True,
+    )

@@ -1,0 +1,10 @@
+"""Real vLLM servers on this machine's own CPU, for the live tests and the demo command."""
+
+from __future__ import annotations
+
+from .commands import Report, RigError
+from .environment import provision
+from .running import Rig, Running, running
+from .servers import SERVERS, Spec
+
+__all__ = ["SERVERS", "Report", "Rig", "RigError", "Running", "Spec", "provision", "running"]

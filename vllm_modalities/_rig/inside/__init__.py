@@ -1,0 +1,1 @@
+"""Programs for the environment's own Python: they import torch, and nothing of this package."""

@@ -1,0 +1,218 @@
+"""Servers from their start to their end: they live no longer than the process that started them."""
+
+from __future__ import annotations
+
+import http.client
+import logging
+import os
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from .commands import Report, RigError, environment, last_lines
+from .environment import provision
+from .servers import SERVERS, Spec, command, variables
+from .weights import model_folder
+
+log = logging.getLogger(__name__)
+
+UP_WITHIN = 240.0  # seconds from launch to the first healthy answer
+STOP_WITHIN = 15.0  # seconds from SIGTERM to SIGKILL
+POLL = 0.25  # seconds between two looks at a server that starts
+
+
+class Running:
+    """One server of ours, with its port: also between a `stop` and a `restart`.
+
+    Attributes:
+        spec: What it serves.
+        base_url: Its address.
+        log: The file with all that it has printed, over restarts too.
+        process: Its first process, which is also the name of its process group.
+    """
+
+    def __init__(
+        self, spec: Spec, *, python: Path, model: Path, logs: Path, report: Report
+    ) -> None:
+        self.spec, self.log, self._report = spec, logs / f"{spec.name}.log", report
+        self._claim = claimed_port()
+        self.port: int = self._claim.getsockname()[1]
+        self.base_url = f"http://127.0.0.1:{self.port}"
+        self._command = command(spec, python=python, model=model, port=self.port)
+        self.process = self._launch()
+
+    def __repr__(self) -> str:
+        return f"Running({self.spec.name!r}, {self.base_url!r})"
+
+    def is_up(self) -> bool:
+        """Whether it answers; an answer that can no longer come is an error.
+
+        Raises:
+            RigError: It has ended, or it took more than `UP_WITHIN` to start.
+        """
+        taken = time.monotonic() - self._launched
+        if self.process.poll() is not None:
+            raise self._failed(f"ended with status {self.process.returncode} before it was up")
+        if is_healthy(self.port):
+            self._report(f"{self.spec.name}: up at {self.base_url} after {taken:.0f} s")
+            return True
+        if taken > UP_WITHIN:
+            raise self._failed(f"was not up after {taken:.0f} s")
+        return False
+
+    def stop(self) -> None:
+        """Ask it to end, and end whatever of it is left after `STOP_WITHIN`."""
+        self.process.terminate()
+        with suppress(subprocess.TimeoutExpired):
+            self.process.wait(STOP_WITHIN)
+        self.kill()
+
+    def kill(self) -> None:
+        """End the whole process group at once, as a crash would."""
+        with suppress(ProcessLookupError):
+            os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.wait()
+        assert self.process.stdin is not None
+        self.process.stdin.close()
+
+    def restart(self) -> None:
+        """Stop it, start it again at the same address, and wait until it answers."""
+        self.stop()
+        self.process = self._launch()
+        while not self.is_up():
+            time.sleep(POLL)
+
+    def close(self) -> None:
+        """Stop it and give its port back."""
+        self.stop()
+        self._claim.close()
+
+    def _launch(self) -> subprocess.Popen[bytes]:
+        self._launched = time.monotonic()
+        with self.log.open("ab") as output:
+            process = subprocess.Popen(
+                self._command,
+                stdin=subprocess.PIPE,  # its leash: the kernel closes it when this process ends
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                env=environment(variables(self.spec)),
+                start_new_session=True,
+            )
+        self._report(f"{self.spec.name}: starting as process {process.pid}, log {self.log}")
+        return process
+
+    def _failed(self, what: str) -> RigError:
+        printed = self.log.read_text(errors="replace")
+        return RigError(
+            f"the server {self.spec.name!r} {what}; its log ({self.log}) ends with\n"
+            f"{last_lines(printed)}"
+        )
+
+
+class Rig(Mapping[str, Running]):
+    """The servers that are up, by name; more can be started until it is closed."""
+
+    def __init__(self, *, report: Report = log.info) -> None:
+        self._report = report
+        self._running: dict[str, Running] = {}
+        self._logs = Path(tempfile.mkdtemp(prefix="vllm-modalities-"))
+
+    def __getitem__(self, name: str) -> Running:
+        return self._running[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._running)
+
+    def __len__(self) -> int:
+        return len(self._running)
+
+    def start(self, *names: str) -> None:
+        """Start those of `names` that are not there yet, and wait until all of them answer.
+
+        Starting keeps a core busy, so as many start side by side as there are cores.
+
+        Raises:
+            KeyError: A name that `SERVERS` does not have. Nothing is started.
+            RigError: A server did not come up. Those that did stay.
+        """
+        waiting = [SERVERS[name] for name in dict.fromkeys(names) if name not in self]
+        starting: list[Running] = []
+        try:
+            while waiting or starting:
+                while waiting and len(starting) < (os.cpu_count() or 1):
+                    starting.append(self._launch(waiting.pop(0)))
+                time.sleep(POLL)
+                for server in [server for server in starting if server.is_up()]:
+                    self._running[server.spec.name] = server
+                    starting.remove(server)
+        finally:
+            close(starting)
+
+    def close(self) -> None:
+        """Stop all servers."""
+        close(self._running.values())
+        self._running.clear()
+
+    def _launch(self, spec: Spec) -> Running:
+        python = provision(report=self._report)
+        model = model_folder(spec.model, python, report=self._report)
+        return Running(spec, python=python, model=model, logs=self._logs, report=self._report)
+
+
+@contextmanager
+def running(names: Iterable[str] = (), *, report: Report = log.info) -> Iterator[Rig]:
+    """Real servers, up when the block is entered and gone when it is left, however it is left.
+
+    Args:
+        names: Keys of `SERVERS`.
+        report: Told what is being done.
+
+    Raises:
+        KeyError: A name that `SERVERS` does not have.
+        RigError: vLLM could not be installed, or a server did not come up.
+    """
+    rig = Rig(report=report)
+    try:
+        rig.start(*names)
+        yield rig
+    finally:
+        rig.close()
+
+
+def close(servers: Iterable[Running]) -> None:
+    """Ask all to end first, so that they do so side by side."""
+    servers = list(servers)
+    for server in servers:
+        server.process.terminate()
+    for server in servers:
+        server.close()
+
+
+def claimed_port() -> socket.socket:
+    """A socket bound to a free port of the loopback address; the port is ours while it lives.
+
+    It never listens, so connections are refused while no server runs, and yet nobody takes the
+    port between a stop and a restart. A server binds it too, since both set SO_REUSEADDR (vLLM
+    v0.32.0, vllm/entrypoints/launchers/launcher.py, `create_server_socket`).
+    """
+    claim = socket.socket()
+    claim.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    claim.bind(("127.0.0.1", 0))
+    return claim
+
+
+def is_healthy(port: int) -> bool:
+    """Whether `GET /health` answers 200 within 2 s. No proxy is asked: the address is local."""
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=2.0)
+    try:
+        connection.request("GET", "/health")
+        return connection.getresponse().status == 200
+    except (OSError, http.client.HTTPException):
+        return False
+    finally:
+        connection.close()

@@ -1,0 +1,209 @@
+"""Who does what: asking servers who they are, and choosing those that a request may go to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, TypeVar
+
+from . import profiles as built_in
+from ._exchange import get
+from ._fleet import Replica
+from ._flow import Alone, Flow, Response, Together
+from ._wire import TASKS, RequestModel
+from .errors import (
+    AuthenticationError,
+    Finding,
+    InvalidRequestError,
+    NotFoundError,
+    ResponseError,
+    UnknownModelError,
+    UnsupportedTaskError,
+    VLLMModalitiesError,
+)
+from .profiles import Profile
+from .server import ModelInfo, ServerInfo, read_models, read_routes, read_version, tell
+
+if TYPE_CHECKING:
+    from ._context import Context
+
+T = TypeVar("T")
+
+ASKED_FOR = 30.0  # seconds at most that a server may take to say who it is
+
+
+def profile_of(model: ModelInfo, users: Sequence[Profile]) -> Profile:
+    """The model's profile: the user's own first, then the built-in ones."""
+    return built_in.profile_of(model, (*users, *built_in.PROFILES))
+
+
+def find(
+    context: Context, wanted: type[RequestModel], model: str | None
+) -> Flow[tuple[str | None, list[Replica]]]:
+    """The served name to send, and the servers that take it, for requests of type `wanted`."""
+    yield from known(context)
+    fleet = context.fleet
+    if model is not None and not _serving(fleet.replicas, model):
+        # A LoRA adapter may have been loaded since the servers were asked.
+        yield from Alone(_refresh(context, [r for r in fleet.replicas if r.info]))
+    able = [r for r in fleet.replicas if r.info and _does(r, wanted, fleet.profiles)]
+    if not able:
+        raise _unsupported(context, wanted)
+    if model is not None:
+        able = _serving(able, model)
+        if not able:
+            raise _not_serving(context, wanted, model)
+    best = min(wanted.preference(r.info) for r in able if r.info)
+    able = [r for r in able if r.info and wanted.preference(r.info) == best]
+    names = {_base_model(r.info) for r in able if r.info} if model is None else {model}
+    if len(names) > 1:
+        raise _ambiguous(wanted, names)
+    return names.pop(), able
+
+
+def known(context: Context) -> Flow[None]:
+    """Ask the servers that are not known, or whose answer is old; raise if none is known then."""
+    fleet = context.fleet
+    if any(r.due <= fleet.clock() or not r.info for r in fleet.replicas):
+        yield from Alone(_refresh_due(context))
+    if not any(replica.info for replica in fleet.replicas):
+        raise next(replica.error for replica in fleet.replicas if replica.error)
+
+
+def ask_all(context: Context) -> Flow[tuple[ServerInfo, ...]]:
+    """Ask every server, whether or not it is due; a wrong API key is raised."""
+    replicas = context.fleet.replicas
+    yield from Alone(_refresh(context, replicas))
+    for replica in replicas:
+        if isinstance(replica.error, AuthenticationError):
+            raise replica.error
+    return tuple(_infos(context))
+
+
+def _refresh_due(context: Context) -> Flow[None]:
+    now, replicas = context.fleet.clock(), context.fleet.replicas
+    due = [replica for replica in replicas if replica.due <= now]
+    if not any(replica.info for replica in replicas):
+        due = list(replicas)  # nobody else can be asked, so do not wait for their time
+    yield from _refresh(context, due)
+
+
+def _refresh(context: Context, replicas: Sequence[Replica]) -> Flow[None]:
+    yield from Together([_ask_who(context, replica) for replica in replicas])
+
+
+def _ask_who(context: Context, replica: Replica) -> Flow[None]:
+    """Note who a server is, or why it could not be asked."""
+    if len(context.fleet.replicas) > 1:  # another server may answer meanwhile
+        context = replace(context, options=replace(context.options, max_retries=0))
+    try:
+        info = yield from discover(context, replica)
+    except VLLMModalitiesError as error:
+        replica.failed(error, context.fleet.clock())
+        if replica.info is not None:
+            replica.info = replace(replica.info, healthy=False)
+    else:
+        replica.known(info, context.fleet.clock())
+
+
+def discover(context: Context, replica: Replica) -> Flow[ServerInfo]:
+    """Ask one server for its release, models and routes: three requests at most."""
+    version = context.fleet.version
+    if version is None:
+        version = yield from _told(context, replica, "/version", read_version)
+    both: list[Flow[object]] = [
+        _told(context, replica, "/v1/models", read_models),
+        _told(context, replica, "/openapi.json", read_routes),
+    ]
+    models, routes = yield from Together(both)
+    if isinstance(models, VLLMModalitiesError):
+        raise models
+    info = ServerInfo(
+        url=replica.url,
+        version=version,
+        models=models if isinstance(models, tuple) else (),
+        routes=routes if isinstance(routes, frozenset) else frozenset(),
+    )
+    return replace(info, tasks=_tasks(replica, info, context.fleet.profiles))
+
+
+def _told(
+    context: Context, replica: Replica, path: str, read: Callable[[Response], T]
+) -> Flow[T | None]:
+    """What a server says at `path`; None if it has no such path or says something else."""
+    try:
+        response = yield from get(context, replica, path, ASKED_FOR)
+        return read(response)
+    except (NotFoundError, ResponseError):
+        return None
+
+
+def _tasks(replica: Replica, info: ServerInfo, users: Sequence[Profile]) -> frozenset[str]:
+    if not info.routes:
+        return replica.tasks or frozenset()
+    subject = Replica(replica.url, replica.tasks)
+    subject.info = info
+    return frozenset(
+        task for task, kinds in TASKS.items() if any(_does(subject, kind, users) for kind in kinds)
+    )
+
+
+def _does(replica: Replica, wanted: type[RequestModel], users: Sequence[Profile]) -> bool:
+    """Whether the mapping, the routes and the model's profile agree that it does the task."""
+    assert replica.info is not None
+    if wanted.task in replica.unlisted:
+        return False
+    if replica.tasks is not None:
+        return not replica.tasks.isdisjoint(wanted.tasks())
+    models = [m for m in replica.info.models if m.parent is None] or [ModelInfo("")]
+    return any(wanted.suits(replica.info, profile_of(model, users)) for model in models)
+
+
+def _serving(replicas: Sequence[Replica], model: str) -> list[Replica]:
+    """Those that list `model`, or list no models at all."""
+    return [
+        r for r in replicas if r.info and (not r.info.models or r.info.model(model) is not None)
+    ]
+
+
+def _base_model(info: ServerInfo) -> str | None:
+    model = info.model(None)
+    return model.id if model else None
+
+
+def _infos(context: Context) -> list[ServerInfo]:
+    return [
+        replica.info or ServerInfo(url=replica.url, healthy=False)
+        for replica in context.fleet.replicas
+    ]
+
+
+def _unsupported(context: Context, wanted: type[RequestModel]) -> UnsupportedTaskError:
+    return UnsupportedTaskError(
+        f"no configured server does {wanted.task!r}: {tell(_infos(context))}. If one does all"
+        f" the same, say so: Client({{{wanted.task!r}: 'http://…'}})"
+    )
+
+
+def _not_serving(context: Context, wanted: type[RequestModel], model: str) -> UnknownModelError:
+    finding = Finding(
+        code="unknown-model",
+        severity="error",
+        field="model",
+        message=f"no configured server does {wanted.task!r} with a model {model!r}:"
+        f" {tell(_infos(context))}. Use one of these names, or leave `model` out",
+        source="GET /v1/models",
+    )
+    return UnknownModelError([finding], server=context.fleet.replicas[0].url)
+
+
+def _ambiguous(wanted: type[RequestModel], names: Iterable[str | None]) -> InvalidRequestError:
+    finding = Finding(
+        code="model-ambiguous",
+        severity="error",
+        field="model",
+        message=f"several models do {wanted.task!r}: {', '.join(sorted(map(str, names)))};"
+        " say which with `model`",
+        source="GET /v1/models",
+    )
+    return InvalidRequestError([finding])

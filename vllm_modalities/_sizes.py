@@ -1,0 +1,152 @@
+"""Which `dimensions` a model takes: asked of the server once, never with the value in question."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from ._flow import Alone, Flow
+from .errors import BadRequestError, Finding
+from .server import ModelInfo, ServerVersion
+
+if TYPE_CHECKING:
+    from ._context import Target
+    from .endpoints.embed import EmbeddingRequest
+
+TELLS_WIDTH_FROM = "0.26.0"
+"""From here on the refusal of `dimensions=0` names the range (vLLM 0.26.0 pooling_params.py)."""
+
+# vllm/pooling_params.py, 0.16.0 to 0.25.1 and from 0.26.0.
+_WIDTH = re.compile(r"dimensions in range \[1, (\d+)\]")
+_LIST = re.compile(r"only supports (?:Matryoshka dimensions )?\[([\d, ]+)\]")
+_NONE = re.compile(r"does not support matryoshka", re.IGNORECASE)
+
+SOURCE = "the server's own answer; vLLM vllm/pooling_params.py, `_set_default_parameters`"
+
+
+def size_findings(
+    dimensions: int, model: ModelInfo | None, version: ServerVersion | None
+) -> Iterator[Finding]:
+    """What is wrong with `dimensions`, as far as the model is known."""
+    if dimensions < 1:
+        yield _error("below-1", f"dimensions={dimensions} is below 1; leave it out for full width")
+        return
+    if model is None:
+        return
+    match model.matryoshka:
+        case False:
+            yield _error(
+                "not-matryoshka",
+                f"dimensions={dimensions}: the model {model.id!r} is not configured to shorten"
+                " vectors (Matryoshka). Leave dimensions out and cut with"
+                " Embeddings.truncate(), or, if the model was trained for it, serve it with"
+                " --hf-overrides '{\"is_matryoshka\": true}'",
+            )
+        case tuple(sizes) if dimensions not in sizes:
+            yield _error(
+                "not-in-list",
+                f"dimensions={dimensions}: the model {model.id!r} takes only"
+                f" {', '.join(map(str, sizes))}",
+            )
+        case _ if model.embedding_size and dimensions > model.embedding_size:
+            old = version is not None and version < "0.24.0"
+            clips = f"; vLLM {version} would silently return full width" if old else ""
+            yield _error(
+                "above-width",
+                f"dimensions={dimensions} is more than the {model.embedding_size} that"
+                f" {model.id!r} has{clips}. Ask for at most {model.embedding_size}",
+            )
+
+
+def _error(code: str, message: str) -> Finding:
+    return Finding(
+        code=f"dimensions-{code}",
+        severity="error",
+        field="dimensions",
+        message=message,
+        source=SOURCE,
+    )
+
+
+def ask_sizes(target: Target, dimensions: int) -> Flow[None]:
+    """Learn what the model takes, if that is not known yet: two tiny requests, once."""
+    if dimensions >= 1 and not _known(target.facts):
+        yield from Alone(_ask(target, dimensions))
+
+
+def _known(facts: ModelInfo) -> bool:
+    return facts.matryoshka is False or (
+        facts.matryoshka is not None and facts.embedding_size is not None
+    )
+
+
+def _ask(target: Target, dimensions: int) -> Flow[None]:
+    if _known(target.facts):  # another call has asked meanwhile
+        return
+    if target.facts.embedding_size is None:
+        yield from _ask_width(target)
+    if target.facts.matryoshka is None:
+        yield from _ask_list(target, 1 if dimensions != 1 else 2)
+
+
+def _ask_width(target: Target) -> Flow[None]:
+    version = target.info.version
+    if version is not None and version >= TELLS_WIDTH_FROM:
+        said = yield from _refusal(target, 0)
+        width = _WIDTH.search(said or "")
+        target.learned(
+            embedding_size=int(width[1]) if width else None,
+            matryoshka=False if _NONE.search(said or "") else None,
+        )
+    if not target.facts.embedding_size and target.facts.matryoshka is not False:
+        yield from _measure(target)
+
+
+def _ask_list(target: Target, probe: int) -> Flow[None]:
+    """A size that is surely not too large: taken, or refused with the list of those that are."""
+    said = yield from _refusal(target, probe)
+    if said is None:
+        target.learned(matryoshka=True)
+    elif _NONE.search(said):
+        target.learned(matryoshka=False)
+    elif sizes := _LIST.search(said):
+        target.learned(matryoshka=tuple(int(size) for size in sizes[1].split(",")))
+
+
+def _refusal(target: Target, dimensions: int) -> Flow[str | None]:
+    """What the server says to `dimensions`; None if it takes them."""
+    try:
+        yield from _unchecked(target).post(_probe(target, dimensions))
+    except BadRequestError as error:
+        return error.message
+    return None
+
+
+def _measure(target: Target) -> Flow[None]:
+    """The width of one short text's vector."""
+    from .endpoints.embed import read_vectors
+
+    response = yield from _unchecked(target).post(_probe(target, None))
+    vectors, _ = read_vectors(response, 1, None)
+    target.learned(embedding_size=vectors.shape[1])
+
+
+def _probe(target: Target, dimensions: int | None) -> EmbeddingRequest:
+    from .endpoints.embed import EmbeddingRequest
+
+    return EmbeddingRequest(
+        model=target.model,
+        input="a",
+        dimensions=dimensions,
+        encoding_format="base64",
+        endianness="little",
+    )
+
+
+def _unchecked(target: Target) -> Target:
+    context = target.context
+    return replace(
+        target, context=replace(context, options=replace(context.options, validation="off"))
+    )

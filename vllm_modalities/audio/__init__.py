@@ -1,0 +1,1 @@
+"""Sound in, transcripts and subtitles out; nothing here knows HTTP."""

@@ -1,0 +1,224 @@
+"""`Client` and `AsyncClient`: what they are made with, and the list of what they can do."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, ClassVar, Concatenate, ParamSpec, Self, TypeVar
+
+from ._context import Context, Options, Transport
+from ._drivers import AsyncDriver, Driver
+from ._endpoint import Endpoint
+from ._fleet import BaseURL, Fleet, replicas_of
+from ._flow import Flow
+from ._transport import APIKey, AsyncTransport, SyncTransport
+from .endpoints.embed import embed
+from .endpoints.rerank import rerank
+from .endpoints.send import send
+from .endpoints.servers import servers
+from .gates import Validation
+from .profiles import Profile
+from .server import ServerVersion
+
+if TYPE_CHECKING:
+    import httpx
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+DEFAULT_URL = "http://localhost:8000"
+
+
+class _Endpoints:
+    """What a client can do: both clients inherit this list."""
+
+    is_async: ClassVar[bool] = False
+
+    embed = Endpoint(embed)
+    rerank = Endpoint(rerank)
+    send = Endpoint(send)
+    servers = Endpoint(servers)
+
+    _driver: Driver | AsyncDriver
+
+    def __init__(
+        self,
+        base_url: BaseURL | None = None,
+        *,
+        api_key: APIKey = None,
+        model: str | None = None,
+        server_version: str | None = None,
+        validation: Validation = "error",
+        timeout: float = 600.0,
+        deadline: float | None = None,
+        max_retries: int = 2,
+        max_concurrency: int = 32,
+        transport: Transport = "auto",
+        profiles: Iterable[Profile] = (),
+        headers: Mapping[str, str] | None = None,
+        http_client: httpx.Client | httpx.AsyncClient | None = None,
+        keep_raw: bool = False,
+    ) -> None:
+        if base_url is None:
+            base_url = os.environ.get("VLLM_BASE_URL") or DEFAULT_URL
+        self._fleet = Fleet(
+            replicas=replicas_of(base_url),
+            profiles=tuple(profiles),
+            version=None if server_version is None else ServerVersion(server_version),
+        )
+        self._options = Options(
+            model=model,
+            validation=validation,
+            timeout=timeout,
+            deadline=deadline,
+            max_retries=max_retries,
+            transport=transport,
+            headers=dict(headers or {}),
+            keep_raw=keep_raw,
+        )
+        self._driver = self._driver_for(
+            http_client, api_key or os.environ.get("VLLM_API_KEY") or None, max_concurrency
+        )
+
+    def _driver_for(self, http_client: Any, api_key: APIKey, max_concurrency: int) -> Any:
+        raise NotImplementedError
+
+    def __repr__(self) -> str:
+        urls = ", ".join(repr(replica.url) for replica in self._fleet.replicas)
+        return f"{type(self).__name__}({urls})"
+
+    def with_options(
+        self,
+        *,
+        timeout: float | None = None,
+        deadline: float | None = None,
+        max_retries: int | None = None,
+        headers: Mapping[str, str] | None = None,
+        model: str | None = None,
+        validation: Validation | None = None,
+        transport: Transport | None = None,
+    ) -> Self:
+        """A client with other settings that shares everything else; None leaves one as it is.
+
+        `headers` are added to those there are. Closing either client closes both.
+        """
+        given = {
+            "timeout": timeout,
+            "deadline": deadline,
+            "max_retries": max_retries,
+            "headers": None if headers is None else {**self._options.headers, **headers},
+            "model": model,
+            "validation": validation,
+            "transport": transport,
+        }
+        changed = {name: value for name, value in given.items() if value is not None}
+        other = object.__new__(type(self))
+        other.__dict__.update(self.__dict__)
+        other._options = replace(self._options, **changed)  # type: ignore[arg-type]
+        return other
+
+    def _begin(
+        self,
+        build: Callable[Concatenate[Context, P], Flow[T]],
+        *args: P.args,
+        **kwargs: P.kwargs,
+    ) -> Flow[T]:
+        seconds = self._options.deadline
+        ends = None if seconds is None else self._fleet.clock() + seconds
+        return build(Context(self._fleet, self._options, ends), *args, **kwargs)
+
+
+class Client(_Endpoints):
+    """A client of one or more vLLM servers, for everything but chat. Threads may share it.
+
+    Args:
+        base_url: One URL, a list of URLs, or a mapping from task (`"embed"`, `"rerank"`,
+            `"transcribe"`, `"ocr"` …) to URLs. Default `$VLLM_BASE_URL` (a comma-separated list
+            may stand there), else `http://localhost:8000`. With or without `/v1`.
+        api_key: The servers' `--api-key`, or a function that gives it; default `$VLLM_API_KEY`.
+        model: The model for every call that names none; None means the one that is served.
+        server_version: The servers' vLLM release, such as `"0.32.0"`, instead of asking them.
+        validation: `"error"` raises before sending, `"warn"` warns and sends, `"off"` sends.
+        timeout: Seconds for one request with its retries; connecting takes 5 s at most.
+        deadline: Seconds for a whole call, however many requests it makes; None is unbounded.
+        max_retries: Tries after the first, for failures that may pass.
+        max_concurrency: Requests in flight at most, over all calls and servers.
+        transport: Wire format of vectors.
+        profiles: Facts about models of your own; they go before the built-in ones.
+        headers: Sent with every request.
+        http_client: A configured `httpx.Client` (`httpx.AsyncClient` for `AsyncClient`), or
+            httpx2's, to send with; it stays yours to close.
+        keep_raw: Keep the servers' own answers on `.raw` of every result.
+
+    Raises:
+        InvalidRequestError: `base_url` is not an address, or `server_version` not a version.
+    """
+
+    _driver: Driver
+
+    def _driver_for(
+        self, http_client: httpx.Client | None, api_key: APIKey, max_concurrency: int
+    ) -> Driver:
+        transport = SyncTransport(http_client, api_key=api_key, connections=max_concurrency)
+        return Driver(transport, max_concurrency)
+
+    def _call(
+        self,
+        build: Callable[Concatenate[Context, P], Flow[T]],
+        *args: P.args,
+        **kwargs: P.kwargs,
+    ) -> T:
+        return self._driver.run(self._begin(build, *args, **kwargs))
+
+    def close(self) -> None:
+        """Close the connections; the client cannot be used afterwards."""
+        self._driver.transport.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+
+class AsyncClient(_Endpoints):
+    """The asynchronous twin of `Client`: same arguments, same methods, awaited."""
+
+    is_async: ClassVar[bool] = True
+    _driver: AsyncDriver
+
+    def _driver_for(
+        self, http_client: httpx.AsyncClient | None, api_key: APIKey, max_concurrency: int
+    ) -> AsyncDriver:
+        transport = AsyncTransport(http_client, api_key=api_key, connections=max_concurrency)
+        return AsyncDriver(transport, max_concurrency)
+
+    async def _call(
+        self,
+        build: Callable[Concatenate[Context, P], Flow[T]],
+        *args: P.args,
+        **kwargs: P.kwargs,
+    ) -> T:
+        return await self._driver.run(self._begin(build, *args, **kwargs))
+
+    async def close(self) -> None:
+        """Close the connections; the client cannot be used afterwards."""
+        await self._driver.transport.close()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        await self.close()

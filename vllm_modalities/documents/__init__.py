@@ -1,0 +1,1 @@
+"""Images in, pages with words and boxes out; nothing here knows HTTP."""

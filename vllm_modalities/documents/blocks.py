@@ -1,0 +1,197 @@
+"""What reading a document gives: pages, and blocks of words with the boxes they stand in."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+Box: TypeAlias = tuple[float, float, float, float]
+
+FIGURES = frozenset({"image", "figure"})  # types of block that are cut out of the page
+PAGE_BREAK = "\n\n---\n\n"
+SHOWN = 40  # characters of a text that a repr quotes
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """One part of a page: a title, a paragraph, a table, a figure, a line of words.
+
+    Attributes:
+        type: The model's own label, such as `"title"`; `"text"` if it gave none.
+        text: The words, as markdown; tables may be HTML. `""` for a figure.
+        boxes: Where they stand: (x0, y0, x1, y1) in pixels of the original page, with the origin at
+            the top left, 0 <= x0 < x1 <= width and 0 <= y0 < y1 <= height. Empty if unknown.
+        order: Its place in the order of reading, from 0.
+    """
+
+    type: str
+    text: str
+    boxes: tuple[Box, ...]
+    order: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, ready for JSON."""
+        boxes = [list(box) for box in self.boxes]
+        return {"type": self.type, "text": self.text, "boxes": boxes, "order": self.order}
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Page:
+    """One page, read.
+
+    Attributes:
+        number: Its place in the document, from 1.
+        width, height: Size of the original page in pixels.
+        markdown: All its words, in the order of reading; figures are links to
+            `figure_path(number, 1)` and so on.
+        text: The same without figures and without marks of markdown and HTML.
+        blocks: What was found where; empty if the model gives no places.
+        finish_reason: Why the model stopped; anything but `"stop"` means that the page may be cut.
+        warnings: What was dropped, repaired or doubtful.
+        image: The original page, mode RGB; None if it was not kept.
+    """
+
+    number: int
+    width: int
+    height: int
+    markdown: str
+    text: str
+    blocks: tuple[Block, ...] = ()
+    finish_reason: str | None = None
+    warnings: tuple[str, ...] = ()
+    image: Image | None = None
+
+    @property
+    def figures(self) -> tuple[Box, ...]:
+        """The boxes that the links to `figure_path(number, 1)` and so on stand for, in order."""
+        return tuple(box for block in self.blocks if is_figure(block.type) for box in block.boxes)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, ready for JSON; without the image."""
+        return {
+            "number": self.number,
+            "width": self.width,
+            "height": self.height,
+            "markdown": self.markdown,
+            "text": self.text,
+            "blocks": [block.to_dict() for block in self.blocks],
+            "finish_reason": self.finish_reason,
+            "warnings": list(self.warnings),
+        }
+
+    def __repr__(self) -> str:
+        size = f"{self.width}x{self.height}"
+        doubts = f", {len(self.warnings)} warnings" if self.warnings else ""
+        return (
+            f"Page({self.number}: {size}, {len(self.blocks)} blocks, {quoted(self.text)}{doubts})"
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Document:
+    """All pages of a document, in order.
+
+    Attributes:
+        pages: At least one.
+        model: The name of the model that read them.
+        warnings: What was dropped, repaired or doubtful, over all pages.
+        raw: The server's own answers, if they were kept.
+    """
+
+    pages: tuple[Page, ...]
+    model: str
+    warnings: tuple[str, ...] = ()
+    raw: Any = None
+
+    @property
+    def markdown(self) -> str:
+        """The markdown of all pages, with a rule (`---`) between two."""
+        return PAGE_BREAK.join(page.markdown for page in self.pages)
+
+    @property
+    def text(self) -> str:
+        """The plain words of all pages, with a blank line between two."""
+        return "\n\n".join(page.text for page in self.pages)
+
+    def __len__(self) -> int:
+        return len(self.pages)
+
+    def __iter__(self) -> Iterator[Page]:
+        return iter(self.pages)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, ready for JSON; without the images."""
+        pages = [page.to_dict() for page in self.pages]
+        return {"model": self.model, "pages": pages, "warnings": list(self.warnings)}
+
+    def overlay(self, page: Page | int = 1) -> Image:
+        """A copy of a page, or of the page of that number, with its boxes and their types drawn in.
+
+        Raises:
+            KeyError: There is no page of that number.
+            ValueError: The page's image was not kept.
+        """
+        from vllm_modalities.documents.export import overlay
+
+        return overlay(self.page(page) if isinstance(page, int) else page)
+
+    def page(self, number: int) -> Page:
+        """The page of that number; numbers begin at 1, and `ocr` may have read only some.
+
+        Raises:
+            KeyError: There is no such page.
+        """
+        for page in self.pages:
+            if page.number == number:
+                return page
+        raise KeyError(f"no page {number}; there are {[page.number for page in self.pages]}")
+
+    def save(self, folder: str | os.PathLike[str]) -> Path:
+        """Write `document.md` and, in `figures/`, the figures it shows, cut out of the pages.
+
+        Files of the same name are replaced. Where a page's image was not kept, a comment tells
+        where its figures were.
+
+        Returns:
+            The path of `document.md`.
+        """
+        from vllm_modalities.documents.export import save
+
+        return save(self, Path(folder))
+
+    def to_html(self) -> str:
+        """One HTML page that needs no other file: each page's picture with its boxes, and words."""
+        from vllm_modalities.documents.export import to_html
+
+        return to_html(self)
+
+    def _repr_html_(self) -> str:
+        from vllm_modalities.documents.export import body
+
+        return body(self)
+
+    def __repr__(self) -> str:
+        shown = ", ".join(map(repr, self.pages[:2])) + (", …" if len(self.pages) > 2 else "")
+        return f"Document({len(self.pages)} pages by {self.model!r}: {shown})"
+
+
+def is_figure(label: str) -> bool:
+    """Whether blocks of this type are cut out of the page."""
+    return label.lower() in FIGURES
+
+
+def figure_path(page: int, index: int) -> str:
+    """Where a figure is saved, relative to the markdown; both numbers from 1."""
+    return f"figures/page-{page}-{index}.png"
+
+
+def quoted(text: str) -> str:
+    """The beginning of a text on one line, for a repr."""
+    line = " ".join(text[: 2 * SHOWN].split())
+    return repr(line if len(line) <= SHOWN else line[:SHOWN] + "…")

@@ -1,0 +1,115 @@
+"""Show and save a document: boxes drawn on its pages, markdown with figures, one HTML page."""
+
+from __future__ import annotations
+
+import base64
+import html
+from io import BytesIO
+from math import ceil, floor
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from vllm_modalities.documents.blocks import Box, Document, Page, figure_path
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+    from PIL.ImageDraw import ImageDraw
+    from PIL.ImageFont import FreeTypeFont, ImageFont
+
+# Dark enough for white letters on them; a type keeps its colour within a page.
+COLOURS = ("#b3261e", "#1a5fb4", "#26734d", "#8f4700", "#7b2d8b", "#00696e", "#5c5c00", "#a3195b")
+LABEL = 30  # characters of a type that are drawn
+MARGIN = 3  # pixels around a type
+SHOWN_WIDTH = 700  # pixels of a page's picture in HTML
+STYLE = (
+    "body{font:15px/1.5 sans-serif;margin:2em}"
+    ".page{display:flex;gap:2em;align-items:flex-start;margin-bottom:2em}"
+    ".page img{max-width:50%;border:1px solid #ccc}"
+    ".page pre{white-space:pre-wrap;flex:1;font:inherit}.doubt{color:#b3261e}"
+)
+
+
+def overlay(page: Page) -> Image:
+    """A copy of the page's image, the same size, with boxes and their types drawn in."""
+    if page.image is None:
+        raise ValueError(f"the image of page {page.number} was not kept")
+    from PIL import ImageDraw, ImageFont
+
+    picture = page.image.convert("RGB")
+    # `convert` gives the same object for an RGB image that it need not change.
+    picture = picture.copy() if picture is page.image else picture
+    scale = max(picture.size) / 1000
+    draw, font = ImageDraw.Draw(picture), ImageFont.load_default(max(10, round(14 * scale)))
+    types = list(dict.fromkeys(block.type for block in page.blocks))
+    for block in page.blocks:
+        colour = COLOURS[types.index(block.type) % len(COLOURS)]
+        for box in block.boxes:
+            edge = (*box[:2], min(box[2], picture.width - 1), min(box[3], picture.height - 1))
+            draw.rectangle(edge, outline=colour, width=max(1, round(2 * scale)))
+            _label(draw, edge, f"{block.order} {block.type}", font=font, colour=colour)
+    return picture
+
+
+def _label(
+    draw: ImageDraw, box: Box, words: str, *, font: FreeTypeFont | ImageFont, colour: str
+) -> None:
+    """Write `words` above the box, or inside it where the page ends."""
+    words = words[:LABEL]
+    left, top, right, bottom = draw.textbbox((0, 0), words, font=font)
+    width, height = right - left + 2 * MARGIN, bottom - top + 2 * MARGIN
+    x, y = box[0], box[1] - height if box[1] >= height else box[1]
+    draw.rectangle((x, y, x + width, y + height), fill=colour)
+    draw.text((x + MARGIN - left, y + MARGIN - top), words, font=font, fill="white")
+
+
+def crop(page: Image, box: Box) -> Image:
+    """The whole pixels that a box touches."""
+    x0, y0, x1, y1 = box
+    return page.crop((floor(x0), floor(y0), ceil(x1), ceil(y1)))
+
+
+def save(document: Document, folder: Path) -> Path:
+    """Write `document.md` and the figures it links to; the path of `document.md`."""
+    folder.mkdir(parents=True, exist_ok=True)
+    markdown = document.markdown
+    for page in document.pages:
+        for index, box in enumerate(page.figures, 1):
+            link = figure_path(page.number, index)
+            if page.image is None:
+                place = ", ".join(f"{edge:.0f}" for edge in box)
+                lost = (
+                    f"<!-- a figure of page {page.number} at ({place}); its image was not kept -->"
+                )
+                markdown = markdown.replace(f"![]({link})", lost)
+                continue
+            (folder / link).parent.mkdir(exist_ok=True)
+            crop(page.image, box).save(folder / link)
+    target = folder / "document.md"
+    target.write_text(markdown + "\n", encoding="utf-8")
+    return target
+
+
+def to_html(document: Document) -> str:
+    """One HTML page that needs no other file."""
+    title = html.escape(f"{len(document.pages)} pages by {document.model}")
+    head = f'<meta charset="utf-8"><title>{title}</title><style>{STYLE}</style>'
+    return f"<!doctype html><html><head>{head}</head><body>{body(document)}</body></html>\n"
+
+
+def body(document: Document) -> str:
+    """The document's pages as HTML. What a model wrote is shown as text, never run as HTML."""
+    return "".join(_page(page) for page in document.pages)
+
+
+def _page(page: Page) -> str:
+    parts = [f"<h3>Page {page.number}</h3><div class='page'>"]
+    if page.image is not None:
+        picture = overlay(page)
+        picture.thumbnail((SHOWN_WIDTH, SHOWN_WIDTH * 2))
+        file = BytesIO()
+        picture.save(file, "PNG")
+        encoded = base64.b64encode(file.getvalue()).decode()
+        parts.append(f'<img alt="page {page.number}" src="data:image/png;base64,{encoded}">')
+    parts.append(f"<pre>{html.escape(page.markdown)}</pre></div>")
+    parts += [f"<p class='doubt'>{html.escape(warning)}</p>" for warning in page.warnings]
+    return "".join(parts)

@@ -1,0 +1,1 @@
+"""One file an endpoint: its request body, its result and its flow."""

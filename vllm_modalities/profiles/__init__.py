@@ -1,0 +1,10 @@
+"""Facts about models: what a model needs and can do, whichever release serves it."""
+
+from __future__ import annotations
+
+from ._profile import UNKNOWN, OCRProfile, Profile, SpeechProfile, profile_of
+
+PROFILES: tuple[Profile, ...] = ()
+"""The built-in profiles; the first that matches a model counts."""
+
+__all__ = ["PROFILES", "UNKNOWN", "OCRProfile", "Profile", "SpeechProfile", "profile_of"]
