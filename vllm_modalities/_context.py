@@ -56,10 +56,7 @@ class Context:
             APIConnectionError, AuthenticationError: No server could be asked.
         """
         name, replicas = yield from _routing.find(self, wanted, model or self.options.model)
-        served = (replica.info.model(name) for replica in replicas if replica.info)
-        info = next(filter(None, served), ModelInfo(name or ""))
-        profile = _routing.profile_of(info, self.fleet.profiles)
-        return Target(self, name, tuple(replicas), profile)
+        return Target(self, name, tuple(replicas))
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,13 +67,11 @@ class Target:
         context: The call's.
         model: The served name; None where the server is to choose.
         replicas: At least one.
-        profile: What is known of the model.
     """
 
     context: Context
     model: str | None
     replicas: tuple[Replica, ...]
-    profile: Profile
 
     @property
     def info(self) -> ServerInfo:
@@ -88,6 +83,11 @@ class Target:
     def facts(self) -> ModelInfo:
         """What is known of the model."""
         return self.info.model(self.model) or ModelInfo(self.model or "")
+
+    @property
+    def profile(self) -> Profile:
+        """What is known of the model's family."""
+        return self.facts.profile
 
     def learned(
         self,

@@ -128,7 +128,7 @@ class Fleet:
 
     Attributes:
         replicas: One a configured URL.
-        profiles: The user's own, asked before the built-in ones.
+        profiles: Facts about models; the first that matches one counts.
         version: The release that the user says they run; None asks them.
         clock: Seconds, monotonic.
     """

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
-from . import profiles as built_in
 from ._exchange import get
 from ._fleet import Replica
 from ._flow import Alone, Flow, Response, Together
@@ -21,8 +20,7 @@ from .errors import (
     UnsupportedTaskError,
     VLLMModalitiesError,
 )
-from .profiles import Profile
-from .server import ModelInfo, ServerInfo, read_models, read_routes, read_version, tell
+from .server import ServerInfo, read_models, read_routes, read_version, tell
 
 if TYPE_CHECKING:
     from ._context import Context
@@ -30,11 +28,6 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 ASKED_FOR = 30.0  # seconds at most that a server may take to say who it is
-
-
-def profile_of(model: ModelInfo, users: Sequence[Profile]) -> Profile:
-    """The model's profile: the user's own first, then the built-in ones."""
-    return built_in.profile_of(model, (*users, *built_in.PROFILES))
 
 
 def find(
@@ -46,7 +39,7 @@ def find(
     if model is not None and not _serving(fleet.replicas, model):
         # A LoRA adapter may have been loaded since the servers were asked.
         yield from Alone(_refresh(context, [r for r in fleet.replicas if r.info]))
-    able = [r for r in fleet.replicas if r.info and _does(r, wanted, fleet.profiles)]
+    able = [r for r in fleet.replicas if _does(r, wanted)]
     if not able:
         raise _unsupported(context, wanted)
     if model is not None:
@@ -112,7 +105,7 @@ def discover(context: Context, replica: Replica) -> Flow[ServerInfo]:
     if version is None:
         version = yield from _told(context, replica, "/version", read_version)
     both: list[Flow[object]] = [
-        _told(context, replica, "/v1/models", read_models),
+        _told(context, replica, "/v1/models", lambda r: read_models(r, context.fleet.profiles)),
         _told(context, replica, "/openapi.json", read_routes),
     ]
     models, routes = yield from Together(both)
@@ -124,7 +117,7 @@ def discover(context: Context, replica: Replica) -> Flow[ServerInfo]:
         models=models if isinstance(models, tuple) else (),
         routes=routes if isinstance(routes, frozenset) else frozenset(),
     )
-    return replace(info, tasks=_tasks(replica, info, context.fleet.profiles))
+    return replace(info, tasks=_tasks(replica, info))
 
 
 def _told(
@@ -138,25 +131,26 @@ def _told(
         return None
 
 
-def _tasks(replica: Replica, info: ServerInfo, users: Sequence[Profile]) -> frozenset[str]:
+def _tasks(replica: Replica, info: ServerInfo) -> frozenset[str]:
     if not info.routes:
         return replica.tasks or frozenset()
-    subject = Replica(replica.url, replica.tasks)
-    subject.info = info
     return frozenset(
-        task for task, kinds in TASKS.items() if any(_does(subject, kind, users) for kind in kinds)
+        task for task, kinds in TASKS.items() if any(_fits(replica, info, k) for k in kinds)
     )
 
 
-def _does(replica: Replica, wanted: type[RequestModel], users: Sequence[Profile]) -> bool:
-    """Whether the mapping, the routes and the model's profile agree that it does the task."""
-    assert replica.info is not None
+def _does(replica: Replica, wanted: type[RequestModel]) -> bool:
+    """Whether a known server does the task, as far as can be told."""
+    return replica.info is not None and _fits(replica, replica.info, wanted)
+
+
+def _fits(replica: Replica, info: ServerInfo, wanted: type[RequestModel]) -> bool:
+    """The user's mapping counts; without one, the routes and the models' profiles."""
     if wanted.task in replica.unlisted:
         return False
     if replica.tasks is not None:
         return not replica.tasks.isdisjoint(wanted.tasks())
-    models = [m for m in replica.info.models if m.parent is None] or [ModelInfo("")]
-    return any(wanted.suits(replica.info, profile_of(model, users)) for model in models)
+    return wanted.suits(info)
 
 
 def _serving(replicas: Sequence[Replica], model: str) -> list[Replica]:

@@ -10,9 +10,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import Enum
 from io import BytesIO
+from pathlib import Path
 from typing import BinaryIO, TypeAlias
 
-from vllm_modalities.errors import MediaError
+from .errors import MediaError
 
 HEAD = 4096  # bytes that are looked at
 QUOTED = 40  # characters of a text that a message quotes
@@ -93,9 +94,9 @@ SIGNATURES: tuple[tuple[bytes, str, Family], ...] = (
     (rb"PK(\x03\x04|\x05\x06)", "a ZIP archive", Family.OTHER),
     (rb"\x1f\x8b", "a gzip file", Family.OTHER),
     (rb"BM.{4}\0\0\0\0", "a BMP image", Family.IMAGE),
-    # A frame of layer III, then layers I and II, then AAC in its own framing (layer bits 00).
+    # A frame of layer III, then layer II, then AAC in its own framing (layer bits 00).
     (rb"\xff[\xe2\xe3\xf2\xf3\xfa\xfb]", "an MP3 file", Family.AUDIO),
-    (rb"\xff[\xf4-\xf7\xfc-\xff]", "an MPEG audio file", Family.AUDIO),
+    (rb"\xff[\xf4\xf5\xfc\xfd]", "an MPEG audio file", Family.AUDIO),
     (rb"\xff[\xf0\xf1\xf8\xf9]", "an AAC file", Family.CONTAINER),
 )
 COMPILED = tuple((re.compile(magic, re.DOTALL), name, kin) for magic, name, kin in SIGNATURES)
@@ -151,7 +152,7 @@ def _open(source: ByteSource) -> tuple[BinaryIO, str]:
 def _open_path(path: str) -> tuple[BinaryIO, str]:
     name = repr(path)
     try:
-        return open(path, "rb"), name
+        return Path(path).open("rb"), name
     except FileNotFoundError as error:
         hint = " A string is a path here; this one is a URL." if "://" in path else ""
         raise MediaError(f"{name}: no such file.{hint}") from error

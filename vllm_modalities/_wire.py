@@ -11,7 +11,6 @@ from ._flow import Form
 from .errors import Finding, InvalidRequestError
 
 if TYPE_CHECKING:
-    from .profiles import Profile
     from .server import ServerInfo
 
 TASKS: dict[str, list[type[RequestModel]]] = {}
@@ -77,8 +76,8 @@ class RequestModel(pydantic.BaseModel):
         return (cls.task, *cls.mapped_as)
 
     @classmethod
-    def suits(cls, server: ServerInfo, profile: Profile) -> bool:
-        """Whether a server with these routes, and a model of this profile, does the task."""
+    def suits(cls, server: ServerInfo) -> bool:
+        """Whether a server with these routes and models does the task."""
         return not server.routes or not server.routes.isdisjoint(cls.paths)
 
     @classmethod

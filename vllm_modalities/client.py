@@ -15,11 +15,14 @@ from ._fleet import BaseURL, Fleet, replicas_of
 from ._flow import Flow
 from ._transport import APIKey, AsyncTransport, SyncTransport
 from .endpoints.embed import embed
+from .endpoints.ocr import ocr
 from .endpoints.rerank import rerank
 from .endpoints.send import send
 from .endpoints.servers import servers
+from .endpoints.transcribe import transcribe
+from .endpoints.translate import translate
 from .gates import Validation
-from .profiles import Profile
+from .profiles import PROFILES, Profile
 from .server import ServerVersion
 
 if TYPE_CHECKING:
@@ -38,6 +41,9 @@ class _Endpoints:
 
     embed = Endpoint(embed)
     rerank = Endpoint(rerank)
+    transcribe = Endpoint(transcribe)
+    translate = Endpoint(translate)
+    ocr = Endpoint(ocr)
     send = Endpoint(send)
     servers = Endpoint(servers)
 
@@ -65,7 +71,7 @@ class _Endpoints:
             base_url = os.environ.get("VLLM_BASE_URL") or DEFAULT_URL
         self._fleet = Fleet(
             replicas=replicas_of(base_url),
-            profiles=tuple(profiles),
+            profiles=(*profiles, *PROFILES),
             version=None if server_version is None else ServerVersion(server_version),
         )
         self._options = Options(

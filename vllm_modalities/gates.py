@@ -33,7 +33,7 @@ class Gate:
         requests: Names of the request models it concerns.
         field: The field, in the server's spelling.
         values: The values it concerns; None is any that is sent.
-        below: If set, the values below this number instead.
+        below, above: If set, the values below, or above, this number instead.
         since, until: vLLM releases; None is open.
         action: What is done.
         problem: What the server does with it.
@@ -46,6 +46,7 @@ class Gate:
     field: str
     values: tuple[Any, ...] | None = None
     below: float | None = None
+    above: float | None = None
     since: str | None = None
     until: str | None = None
     action: Action
@@ -82,6 +83,8 @@ class Gate:
             return False
         if self.below is not None:
             return bool(value < self.below)
+        if self.above is not None:
+            return bool(value > self.above)
         return self.values is None or value in self.values
 
     def finding(self, request: RequestModel, version: ServerVersion | None) -> Finding:
@@ -97,6 +100,8 @@ class Gate:
             source=self.source,
         )
 
+
+SPEECH = ("TranscriptionRequest", "TranslationRequest")
 
 GATES: tuple[Gate, ...] = (
     Gate(
@@ -138,6 +143,49 @@ GATES: tuple[Gate, ...] = (
         problem="the server does not know the field, drops it and cuts the tokenizer's own side",
         cure='Shorten the texts before the call (truncate="error" says which), or upgrade.',
         source="vLLM 0.18.0 vllm/entrypoints/pooling/base/protocol.py, `truncation_side`",
+    ),
+    Gate(
+        code="audio-size",
+        requests=SPEECH,
+        field="size",
+        above=25 * 1024**2,
+        action=Action.REFUSE,
+        problem="the server takes at most 25 MiB of audio a file and answers 400",
+        cure="Cut the recording into pieces; if the server runs with a higher"
+        ' VLLM_MAX_AUDIO_CLIP_FILESIZE_MB, pass validation="warn".',
+        source="vLLM 0.16.0 vllm/envs.py, VLLM_MAX_AUDIO_CLIP_FILESIZE_MB",
+    ),
+    Gate(
+        code="audio-duration",
+        requests=SPEECH,
+        field="duration",
+        above=600.0,
+        since="0.24.0",
+        action=Action.REFUSE,
+        problem="the server takes at most 600 s of audio a file and answers 400",
+        cure="Cut the recording into pieces; if the server runs with a higher"
+        ' VLLM_MAX_AUDIO_DECODE_DURATION_S, pass validation="warn".',
+        source="vLLM 0.24.0 vllm/envs.py, VLLM_MAX_AUDIO_DECODE_DURATION_S; seen on 0.32.0",
+    ),
+    Gate(
+        code="transcription-xargs",
+        requests=("TranscriptionRequest",),
+        field="vllm_xargs",
+        until="0.20.0",
+        action=Action.REFUSE,
+        problem="the server cannot read it from a form and answers 400",
+        cure="Leave vllm_xargs out, or upgrade the server.",
+        source="vLLM 0.20.0 vllm/entrypoints/openai/speech_to_text/protocol.py",
+    ),
+    Gate(
+        code="translation-xargs",
+        requests=("TranslationRequest",),
+        field="vllm_xargs",
+        until="0.27.0",
+        action=Action.REFUSE,
+        problem="the server does not know the field and drops it without a word",
+        cure="Leave vllm_xargs out, or upgrade the server.",
+        source="vLLM 0.27.0 vllm/entrypoints/speech_to_text/translation/protocol.py, PR #45839",
     ),
 )
 

@@ -10,6 +10,7 @@ import pydantic
 from packaging.version import InvalidVersion, Version
 
 from ._flow import Response
+from .profiles import UNKNOWN, Profile, profile_of
 
 
 class ServerVersion(str):
@@ -57,6 +58,7 @@ class ModelInfo:
         embedding_size: Width of its vectors; None until known.
         matryoshka: Sizes it accepts for `dimensions`: True is any up to `embedding_size`, False
             none, a tuple those sizes; None until known.
+        profile: What is known of its family.
     """
 
     id: str
@@ -65,6 +67,7 @@ class ModelInfo:
     max_model_len: int | None = None
     embedding_size: int | None = None
     matryoshka: bool | tuple[int, ...] | None = None
+    profile: Profile = field(default=UNKNOWN, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +97,11 @@ class ServerInfo:
                 return model
         return None
 
+    def profile(self, name: str | None) -> Profile:
+        """What is known of the family of the model of that name."""
+        model = self.model(name)
+        return model.profile if model else UNKNOWN
+
 
 class _Model(pydantic.BaseModel):
     id: str
@@ -122,9 +130,12 @@ def read_version(response: Response) -> ServerVersion | None:
         return None
 
 
-def read_models(response: Response) -> tuple[ModelInfo, ...]:
+def read_models(response: Response, profiles: Iterable[Profile]) -> tuple[ModelInfo, ...]:
     """`GET /v1/models`: vllm/entrypoints/openai/models/protocol.py, `ModelList`."""
-    return tuple(ModelInfo(**dict(model)) for model in response.parse(_ModelList).data)
+    return tuple(
+        ModelInfo(**dict(model), profile=profile_of(profiles, model.id, model.root))
+        for model in response.parse(_ModelList).data
+    )
 
 
 def read_routes(response: Response) -> frozenset[str]:

@@ -23,6 +23,7 @@ log = logging.getLogger(__name__)
 
 UP_WITHIN = 240.0  # seconds from launch to the first healthy answer
 STOP_WITHIN = 15.0  # seconds from SIGTERM to SIGKILL
+GONE_WITHIN = 5.0  # seconds that the kernel may take to remove a process group
 POLL = 0.25  # seconds between two looks at a server that starts
 
 
@@ -73,11 +74,16 @@ class Running:
         self.kill()
 
     def kill(self) -> None:
-        """End the whole process group at once, as a crash would."""
-        with suppress(ProcessLookupError):
-            os.killpg(self.process.pid, signal.SIGKILL)
-        self.process.wait()
+        """End the whole process group at once, as a crash would, and see it gone."""
         assert self.process.stdin is not None
+        if self.process.stdin.closed:  # gone already; the number may be another group's by now
+            return
+        deadline = time.monotonic() + GONE_WITHIN
+        with suppress(ProcessLookupError):
+            while time.monotonic() < deadline:
+                os.killpg(self.process.pid, signal.SIGKILL)
+                self.process.wait()
+                time.sleep(0.05)
         self.process.stdin.close()
 
     def restart(self) -> None:

@@ -11,8 +11,8 @@ import os
 import re
 from typing import TYPE_CHECKING
 
-from vllm_modalities._sniff import HEAD, Family, Opened, sniff
-from vllm_modalities.errors import MediaError
+from .._sniff import HEAD, Family, Opened, sniff
+from ..errors import MediaError
 
 if TYPE_CHECKING:
     from soundfile import SoundFile
@@ -38,13 +38,13 @@ def damage(source: Opened, sound: SoundFile, decoded: int) -> tuple[str, ...]:
         lost = (
             f"{source.name} is cut: it promises {promised:.2f} s of sound, {there:.2f} s are there"
         )
-        if sound.format == "MPEG":  # its length may be an estimate, from the first frame's size
+        if sound.format == "MP3":  # its length may be an estimate, from the first frame's size
             return (f"{lost}.",)
         raise MediaError(
             f"{lost}. Copy it again, or read what there is with soundfile and give (samples, rate)."
         )
-    if sound.format in ("MPEG", "OGG"):
-        return _stream_end(source, there)
+    if sound.format in ("MP3", "OGG"):
+        return _stream_end(source, there, ogg=sound.format == "OGG")
     return ()
 
 
@@ -56,25 +56,20 @@ def _promised(sound: SoundFile) -> float:
     return float(sound.frames)
 
 
-def _stream_end(source: Opened, seconds: float) -> tuple[str, ...]:
+def _stream_end(source: Opened, seconds: float, *, ogg: bool) -> tuple[str, ...]:
     """Look behind the last frame of an MP3 or Ogg stream."""
     position = source.file.tell()
     rest = source.file.read(OGG_PAGE + HEAD)
     if rest.startswith(b"TAG"):
         rest = rest[128:]  # ID3v1
-    joined = b"OggS" in rest if source.kind.name == "an Ogg file" else _is_audio(rest)
-    if joined:
+    if b"OggS" in rest if ogg else sniff(rest).family is Family.AUDIO:
         raise MediaError(
             f"{source.name} holds more sound than libsndfile reads: its first stream ends at byte "
             f"{position:,}, after {seconds:.2f} s. Convert it, as with `ffmpeg -i IN OUT.wav`."
         )
-    if source.kind.name == "an Ogg file" and not _ogg_is_closed(source):
+    if ogg and not _ogg_is_closed(source):
         return (f"{source.name} does not mark its own end: it may be cut after {seconds:.2f} s.",)
     return ()
-
-
-def _is_audio(head: bytes) -> bool:
-    return sniff(head).family is Family.AUDIO
 
 
 def _ogg_is_closed(source: Opened) -> bool:

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, BinaryIO, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from vllm_modalities._sniff import Family, Opened, opened
-from vllm_modalities.audio.damage import damage
-from vllm_modalities.errors import MediaError
+from .._sniff import Family, Opened, opened
+from ..errors import MediaError
+from .damage import damage
 
 if TYPE_CHECKING:
     from soundfile import SoundFile

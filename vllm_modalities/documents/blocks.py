@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -87,10 +87,9 @@ class Page:
 
     def __repr__(self) -> str:
         size = f"{self.width}x{self.height}"
-        doubts = f", {len(self.warnings)} warnings" if self.warnings else ""
-        return (
-            f"Page({self.number}: {size}, {len(self.blocks)} blocks, {quoted(self.text)}{doubts})"
-        )
+        doubts = f", {counted(self.warnings, 'warning')}" if self.warnings else ""
+        blocks = counted(self.blocks, "block")
+        return f"Page({self.number}: {size}, {blocks}, {quoted(self.text)}{doubts})"
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -99,15 +98,15 @@ class Document:
 
     Attributes:
         pages: At least one.
-        model: The name of the model that read them.
+        model: The served model's name.
         warnings: What was dropped, repaired or doubtful, over all pages.
-        raw: The server's own answers, if they were kept.
+        raw: The server's own answers, with `keep_raw=True`.
     """
 
     pages: tuple[Page, ...]
-    model: str
+    model: str | None = None
     warnings: tuple[str, ...] = ()
-    raw: Any = None
+    raw: tuple[bytes, ...] | None = None
 
     @property
     def markdown(self) -> str:
@@ -137,7 +136,7 @@ class Document:
             KeyError: There is no page of that number.
             ValueError: The page's image was not kept.
         """
-        from vllm_modalities.documents.export import overlay
+        from .export import overlay
 
         return overlay(self.page(page) if isinstance(page, int) else page)
 
@@ -161,24 +160,24 @@ class Document:
         Returns:
             The path of `document.md`.
         """
-        from vllm_modalities.documents.export import save
+        from .export import save
 
         return save(self, Path(folder))
 
     def to_html(self) -> str:
         """One HTML page that needs no other file: each page's picture with its boxes, and words."""
-        from vllm_modalities.documents.export import to_html
+        from .export import to_html
 
         return to_html(self)
 
     def _repr_html_(self) -> str:
-        from vllm_modalities.documents.export import body
+        from .export import body
 
         return body(self)
 
     def __repr__(self) -> str:
         shown = ", ".join(map(repr, self.pages[:2])) + (", …" if len(self.pages) > 2 else "")
-        return f"Document({len(self.pages)} pages by {self.model!r}: {shown})"
+        return f"Document({counted(self.pages, 'page')}: {shown})"
 
 
 def is_figure(label: str) -> bool:
@@ -189,6 +188,11 @@ def is_figure(label: str) -> bool:
 def figure_path(page: int, index: int) -> str:
     """Where a figure is saved, relative to the markdown; both numbers from 1."""
     return f"figures/page-{page}-{index}.png"
+
+
+def counted(things: Sequence[object], noun: str) -> str:
+    """How many there are, in words: `1 page`, `2 pages`."""
+    return f"{len(things)} {noun}" if len(things) == 1 else f"{len(things)} {noun}s"
 
 
 def quoted(text: str) -> str:

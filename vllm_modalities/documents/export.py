@@ -9,7 +9,7 @@ from math import ceil, floor
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from vllm_modalities.documents.blocks import Box, Document, Page, figure_path
+from .blocks import Box, Document, Page, counted, figure_path
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -91,7 +91,7 @@ def save(document: Document, folder: Path) -> Path:
 
 def to_html(document: Document) -> str:
     """One HTML page that needs no other file."""
-    title = html.escape(f"{len(document.pages)} pages by {document.model}")
+    title = html.escape(f"Document, {counted(document.pages, 'page')}")
     head = f'<meta charset="utf-8"><title>{title}</title><style>{STYLE}</style>'
     return f"<!doctype html><html><head>{head}</head><body>{body(document)}</body></html>\n"
 

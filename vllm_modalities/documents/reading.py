@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, BinaryIO, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from vllm_modalities._sniff import Family, Opened, opened
-from vllm_modalities.errors import MediaError
+from .._sniff import Family, Opened, opened
+from ..errors import MediaError
 
 if TYPE_CHECKING:
     from PIL.Image import Image

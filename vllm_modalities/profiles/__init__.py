@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from ._profile import UNKNOWN, OCRProfile, Profile, SpeechProfile, profile_of
+from .ocr import OCR_PROFILES
+from .speech import SPEECH_PROFILES
 
-PROFILES: tuple[Profile, ...] = ()
+PROFILES: tuple[Profile, ...] = OCR_PROFILES + SPEECH_PROFILES
 """The built-in profiles; the first that matches a model counts."""
 
 __all__ = ["PROFILES", "UNKNOWN", "OCRProfile", "Profile", "SpeechProfile", "profile_of"]

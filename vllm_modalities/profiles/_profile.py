@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-
-from ..server import ModelInfo
+from typing import Literal
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -15,16 +14,16 @@ class OCRProfile:
 
     Attributes:
         prompts: What to say, by task (`"markdown"`, `"text"` …).
-        max_tokens: The most tokens a page may take.
         vllm_xargs: Arguments of the logits processor that stops loops.
         skip_special_tokens: False keeps the tokens that carry the boxes.
+        grammar: How the answer reads: `"grounding"` is DeepSeek-OCR's, `"plain"` has no boxes.
         source: Where all that is read.
     """
 
     prompts: Mapping[str, str]
-    max_tokens: int
-    vllm_xargs: Mapping[str, int | tuple[int, ...]] = field(default_factory=dict)
-    skip_special_tokens: bool = False
+    vllm_xargs: Mapping[str, int | list[int]] = field(default_factory=dict)
+    skip_special_tokens: bool | None = None
+    grammar: Literal["grounding", "plain"] = "plain"
     source: str
 
 
@@ -35,14 +34,14 @@ class SpeechProfile:
     Attributes:
         clip: Seconds of audio it hears at once.
         languages: ISO 639-1 codes it knows; empty if it does not say.
-        translates: Whether it translates into English.
+        translates_into: Codes of the languages it translates into; None if it does not say.
         prompt_tokens: The most tokens of `prompt` it can use; None if it ignores prompts.
         source: Where all that is read.
     """
 
     clip: float
     languages: frozenset[str] = frozenset()
-    translates: bool = False
+    translates_into: tuple[str, ...] | None = None
     prompt_tokens: int | None = None
     source: str
 
@@ -66,15 +65,15 @@ class Profile:
     ocr: OCRProfile | None = None
     speech: SpeechProfile | None = None
 
-    def matches(self, model: ModelInfo) -> bool:
-        names = (model.id, model.root or "")
-        return any(re.search(self.pattern, name, re.IGNORECASE) for name in names)
+    def matches(self, *names: str | None) -> bool:
+        """Whether one of a model's names is of this family."""
+        return any(name and re.search(self.pattern, name, re.IGNORECASE) for name in names)
 
 
 UNKNOWN = Profile(name="unknown", pattern=r"(?!)")
 """The profile of a model that none matches: it knows nothing and refuses nothing."""
 
 
-def profile_of(model: ModelInfo, profiles: Iterable[Profile]) -> Profile:
-    """The first of `profiles` that matches the model's name or root, else `UNKNOWN`."""
-    return next((profile for profile in profiles if profile.matches(model)), UNKNOWN)
+def profile_of(profiles: Iterable[Profile], *names: str | None) -> Profile:
+    """The first of `profiles` that matches one of a model's names, else `UNKNOWN`."""
+    return next((profile for profile in profiles if profile.matches(*names)), UNKNOWN)

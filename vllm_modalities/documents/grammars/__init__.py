@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from dataclasses import dataclass
 
-from vllm_modalities.documents.blocks import Block
+from ..blocks import Block
 
 # Both stop at the next `<` and at the end of the line: linear on any input.
 TAG = re.compile(

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from vllm_modalities.documents.blocks import Box
-from vllm_modalities.documents.grammars import Doubts
+from ..blocks import Box
+from . import Doubts
 
 GROUP = re.compile(r"\[([^\[\]]*)\]")  # innermost brackets
 NUMBER = re.compile(r"-?[0-9]+(?:\.[0-9]+)?")

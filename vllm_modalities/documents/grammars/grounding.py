@@ -1,4 +1,4 @@
-"""Read DeepSeek-OCR's grounding grammar: `<|ref|>label<|/ref|><|det|>[[boxes]]<|/det|>`, then words.
+"""Read DeepSeek-OCR's grounding grammar: `<|ref|>label<|/ref|><|det|>[[boxes]]<|/det|>` and words.
 
 Also read: words themselves as the label (tasks "OCR this image" and "Locate"), the label inside the
 box (`<|det|>text [1, 2, 3, 4]<|/det|>`, Unlimited-OCR), an output without its special tokens, and
@@ -14,9 +14,9 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from vllm_modalities.documents.blocks import Block, figure_path, is_figure
-from vllm_modalities.documents.grammars import BLANK_LINES, Doubts, Parsed, plain
-from vllm_modalities.documents.grammars.boxes import GROUP, boxes
+from ..blocks import Block, figure_path, is_figure
+from . import BLANK_LINES, Doubts, Parsed, plain
+from .boxes import GROUP, boxes
 
 SCALE = 999  # the right and the bottom edge
 REF, END_REF, DET, END_DET = "<|ref|>", "<|/ref|>", "<|det|>", "<|/det|>"
@@ -24,11 +24,12 @@ WORDS = "text"  # the type of block that is given to words without one
 END_OF_TEXT = "<｜end▁of▁sentence｜>"  # there with `skip_special_tokens=false`
 PAGE = re.compile(r"^<PAGE>", re.MULTILINE)
 # What DeepSeek-OCR and Unlimited-OCR were seen to print; any other word is judged by its place.
-LABELS = frozenset(
-    "title sub_title text table image figure equation formula code list algorithm chart header "
-    "footer page_number footnote reference aside_text seal image_caption table_caption "
-    "figure_caption code_caption table_footnote image_footnote".split()
-)
+KNOWN = """
+    title sub_title text table image figure equation formula code list algorithm chart header footer
+    page_number footnote reference aside_text seal image_caption table_caption figure_caption
+    code_caption table_footnote image_footnote
+"""
+LABELS = frozenset(KNOWN.split())
 
 # Possessive throughout: no input makes them try twice.
 NUMBERS = r"\[[-0-9.,\s]*+\]"
@@ -52,7 +53,7 @@ class Part:
         boxes: As printed.
         words: What follows.
         sure: The label is a type of block, not words of the page.
-        is_mark: False for the words before the first mark.
+        is_mark: False for words before the first mark or behind a stray one.
     """
 
     label: str = ""
@@ -145,9 +146,23 @@ def _parts(text: str, doubts: Doubts) -> list[Part]:
             at += 2
         else:
             doubts.add("stray marker dropped", marker)
-            parts[-1].words += body
+            parts.append(Part(words=body, is_mark=False))
             at += 2
-    return parts
+    return _merged(parts)
+
+
+def _merged(parts: list[Part]) -> list[Part]:
+    """`parts` with words that have no mark of their own joined to the part before."""
+    marks: list[Part] = []
+    words: list[list[str]] = []
+    for part in parts:
+        if part.is_mark or not marks:
+            marks.append(part)
+            words.append([])
+        words[-1].append(part.words)
+    for part, pieces in zip(marks, words, strict=True):
+        part.words = "".join(pieces)
+    return marks
 
 
 def _det(tokens: list[str], at: int, part: Part, parts: list[Part], doubts: Doubts) -> int:
@@ -164,7 +179,9 @@ def _det(tokens: list[str], at: int, part: Part, parts: list[Part], doubts: Doub
             doubts.add("mark without a box", body)
         at += 4
     else:
-        doubts.add("output cut inside a list of boxes, or the list is never closed", body)
+        cut = at + 2 == len(tokens)
+        reason = "output cut inside a list of boxes" if cut else "list of boxes never closed"
+        doubts.add(reason, body)
         found = OPEN_LIST.match(body) or CUT_LIST.match(body)
         name, part.boxes = (found["label"] or "", found["boxes"]) if found else ("", "")
         part.words = body[found.end() :] if found else body

@@ -1,0 +1,178 @@
+"""`vllm-modalities demo`: every job once, on sample inputs, and what came back."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console, Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from .. import Client, UnsupportedTaskError, VLLMModalitiesError
+from .._rig import RigError, running
+
+SERVERS = ("embed", "rerank", "whisper-base", "deepseek-ocr")
+INSTALLED = Path(__file__).parent / "assets"
+ASSETS = INSTALLED if INSTALLED.is_dir() else Path(__file__).parents[2] / "examples" / "assets"
+RANDOM = "The weights of this model are random, so what it says is meaningless."
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """What one job gave: for eyes, and for machines."""
+
+    table: RenderableType
+    values: Mapping[str, Any]
+
+
+def embed(client: Client) -> Shown:
+    sentences = json.loads((ASSETS / "questions.json").read_text("utf-8"))["sentences"]
+    embeddings = client.embed(sentences)
+    closeness = embeddings.similarity(embeddings)
+    table = Table("", "sentence", *(str(n) for n in range(1, len(sentences) + 1)))
+    for number, (sentence, row) in enumerate(zip(sentences, closeness, strict=True), 1):
+        cells = (Text(f"{x:.2f}", style="bold" if x >= 0.5 else "dim") for x in row)
+        table.add_row(str(number), sentence, *cells)
+    note = f"{embeddings}, in numbers: how close each is to each (1 is the same direction)."
+    return Shown(Group(table, Text(note, style="dim")), {"similarity": closeness.tolist()})
+
+
+def rerank(client: Client) -> Shown:
+    question = json.loads((ASSETS / "questions.json").read_text("utf-8"))["rerank"]
+    ranking = client.rerank(question["query"], question["documents"])
+    table = Table("rank", "score", "document", title=f"“{question['query']}”", title_justify="left")
+    for rank, found in enumerate(ranking, 1):
+        table.add_row(str(rank), f"{found.score:.3f}", found.document)
+    values = [{"index": found.index, "score": found.score} for found in ranking]
+    return Shown(table, {"score_type": ranking.score_type, "ranked": values})
+
+
+def transcribe(client: Client) -> Shown:
+    clips = json.loads((ASSETS / "speech.json").read_text("utf-8"))
+    table = Table("recording", "s", "spoken", "written down")
+    values = {}
+    for name, clip in clips.items():
+        heard = client.transcribe(ASSETS / name, language=clip["language"])
+        table.add_row(name, f"{heard.duration:.1f}", clip["text"], heard.text)
+        values[name] = heard.text
+    return Shown(table, values)
+
+
+def ocr(client: Client) -> Shown:
+    document = client.ocr(ASSETS / "invoice.png", max_tokens=120)
+    page = document.pages[0]
+    table = Table("what", "found", show_header=False)
+    table.add_row("page", f"invoice.png, {page.width} x {page.height} pixels")
+    table.add_row("blocks", str(len(page.blocks)))
+    table.add_row("markdown", Text(_brief(document.markdown)))
+    table.add_row("ended", str(page.finish_reason))
+    for warning in document.warnings:
+        table.add_row("warning", Text(_brief(warning)))
+    return Shown(table, document.to_dict())
+
+
+JOBS: dict[str, Callable[[Client], Shown]] = {
+    "embed": embed,
+    "rerank": rerank,
+    "transcribe": transcribe,
+    "ocr": ocr,
+}
+
+
+def demo(
+    base_url: Annotated[
+        str | None,
+        typer.Option(help="Your own servers, comma-separated, instead of ones started here."),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON, for machines.")] = False,
+) -> None:
+    """Run every job once on sample inputs, and show what came back.
+
+    Without `--base-url` it starts real vLLM servers on this machine's CPU, with small models:
+    the first time, that installs vLLM (about 3 GB) into a cache folder.
+
+    Example: `vllm-modalities demo --base-url http://gpu1:8000,http://gpu2:8000`
+    """
+    console, progress = Console(), Console(stderr=True)
+    try:
+        with _servers(base_url, progress) as (urls, random_models), Client(urls) as client:
+            results = dict(_results(client, console, random_models, quiet=as_json))
+    except (VLLMModalitiesError, RigError) as error:
+        progress.print(f"[red]{type(error).__name__}:[/] {error}", highlight=False)
+        raise typer.Exit(1) from None
+    if as_json:
+        typer.echo(json.dumps(results, ensure_ascii=False, indent=2))
+
+
+def _results(
+    client: Client, console: Console, random_models: frozenset[str], *, quiet: bool
+) -> Iterator[tuple[str, Any]]:
+    if not quiet:
+        console.print(_who(client))
+    for name, job in JOBS.items():
+        began = time.monotonic()
+        try:
+            shown = job(client)
+        except UnsupportedTaskError as error:
+            shown = Shown(Text(f"left out: {error}", style="yellow"), {"left_out": str(error)})
+        yield name, shown.values
+        if not quiet:
+            console.print(f"\n[bold]client.{name}[/]  [dim]{time.monotonic() - began:.1f} s[/]")
+            console.print(shown.table, highlight=False)
+            if name in random_models:
+                console.print(f"[yellow]{RANDOM}[/]")
+
+
+def _who(client: Client) -> Table:
+    table = Table("server", "vLLM", "model", "does", title="client.servers()", title_justify="left")
+    for server in client.servers():
+        models = ", ".join(model.id for model in server.models)
+        table.add_row(server.url, server.version, models, ", ".join(sorted(server.tasks)))
+    return table
+
+
+@contextmanager
+def _servers(
+    base_url: str | None, progress: Console
+) -> Iterator[tuple[str | list[str], frozenset[str]]]:
+    """Addresses to use, and the jobs whose model has random weights."""
+    if base_url is not None:
+        yield base_url, frozenset()
+        return
+    with _reporting(progress) as report, running(SERVERS, report=report) as rig:
+        report("all servers are up")
+        jobs = zip(JOBS, SERVERS, strict=True)
+        yield (
+            [rig[name].base_url for name in SERVERS],
+            frozenset(job for job, name in jobs if rig[name].spec.random_weights),
+        )
+
+
+@contextmanager
+def _reporting(progress: Console) -> Iterator[Callable[[str], None]]:
+    """Says what is being done: a spinner with the time on a terminal, else lines."""
+    began = time.monotonic()
+    if not progress.is_terminal:
+        yield lambda line: progress.print(
+            f"[{time.monotonic() - began:4.0f} s] {line}", markup=False
+        )
+        return
+    with progress.status("looking for vLLM …") as status:
+
+        def report(line: str) -> None:
+            progress.print(f"[dim]{time.monotonic() - began:4.0f} s[/]  {line}", highlight=False)
+            status.update(f"{line} …")
+
+        yield report
+
+
+def _brief(text: str, limit: int = 160) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= limit else f"{line[:limit]}…"

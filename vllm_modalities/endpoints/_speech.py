@@ -1,0 +1,128 @@
+"""What transcription and translation share: the multipart body, and sending one recording."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any, Literal
+
+from pydantic import Field
+
+from .._context import Target
+from .._flow import Flow, Form, Response, Work
+from .._results import AnswerModel, words
+from .._wire import RequestModel
+from .._xargs import XArgs
+from ..audio.reading import AudioSource, Waveform, encode, read_audio
+from ..audio.transcript import Segment, Transcript
+from ..errors import Finding
+from ..server import ServerInfo
+
+
+class SpeechRequest(RequestModel):
+    """The fields that both speech routes take; `file` is a part of its own.
+
+    Source: vLLM 0.32.0 vllm/entrypoints/speech_to_text/transcription/protocol.py.
+    """
+
+    file: bytes = Field(exclude=True, repr=False, min_length=1)
+    duration: float | None = Field(None, exclude=True)
+    """Seconds of audio in `file`, if known; not sent, but held against the server's limit."""
+
+    language: str | None = None
+    prompt: str | None = None
+    hotwords: str | None = None
+    response_format: Literal["json", "text", "verbose_json"] | None = None
+    temperature: float | None = Field(None, ge=0)
+    top_p: float | None = None
+    top_k: int | None = None
+    min_p: float | None = None
+    seed: int | None = None
+    to_language: str | None = None
+    max_completion_tokens: int | None = Field(None, ge=1)
+    vllm_xargs: XArgs | None = None
+
+    def limits(self, server: ServerInfo) -> Iterable[Finding]:
+        """The language's code, and whether the model is known to hear it."""
+        code, profile = self.language, server.profile(self.model)
+        if code is None:
+            return
+        if not re.fullmatch("[a-z]{2,3}", code):
+            yield _language("error", f"language={code!r} is no ISO 639-1 code, such as 'en'")
+        elif profile.speech and profile.speech.languages and code not in profile.speech.languages:
+            yield _language("warning", f"{profile.name} is not known to hear language={code!r}")
+
+    @property
+    def size(self) -> int:
+        """Bytes of the file."""
+        return len(self.file)
+
+    def as_form(self, fields: Mapping[str, Any]) -> Form:
+        """The multipart body, without empty parts and `false`, which some fields refuse."""
+        plain = {name: _part(value) for name, value in fields.items() if value not in ("", False)}
+        name, kind = ("audio.flac", "audio/flac") if self.file[:4] == b"fLaC" else ("audio", "")
+        kind = kind or "application/octet-stream"
+        return Form(fields=plain, files={"file": (name, self.file, kind)})
+
+
+def _language(severity: Literal["error", "warning"], message: str) -> Finding:
+    source = "vLLM 0.32.0 vllm/model_executor/models/interfaces.py, `validate_language`"
+    return Finding(
+        code="language", severity=severity, field="language", message=message, source=source
+    )
+
+
+def _part(value: Any) -> str | list[str]:
+    if isinstance(value, bool):
+        return "true"
+    if isinstance(value, Mapping):
+        return json.dumps(value)  # decoded by the server from 0.20.0 on
+    return [str(item) for item in value] if isinstance(value, list) else str(value)
+
+
+class SpeechBody(AnswerModel):
+    """The `json` answer of both routes."""
+
+    text: str
+    language: str | None = None
+
+
+def heard(audio: AudioSource) -> Flow[tuple[Waveform, bytes]]:
+    """The recording as 16 kHz mono, and as the FLAC file that is sent.
+
+    Sent in the one form that every release decodes: 0.16 reads no MP4, 0.28 counts the decoded
+    bytes at the file's own rate and channels.
+    """
+
+    def read() -> tuple[Waveform, bytes]:
+        waveform = read_audio(audio)
+        return waveform, encode(waveform)
+
+    return (yield from Work(read))
+
+
+def transcript(
+    target: Target,
+    response: Response,
+    waveform: Waveform,
+    *,
+    language: str | None,
+) -> Transcript:
+    """The result, from the answer to one recording sent whole."""
+    body = response.parse(SpeechBody)
+    text = body.text.strip()
+    clipped = waveform.clipped
+    warnings = (*waveform.warnings, *words(response.findings))
+    if clipped:
+        warnings += (f"{clipped} samples were louder than full scale and are clipped",)
+    whole = Segment(start=0.0, end=waveform.duration, text=text)
+    return Transcript(
+        text=text,
+        segments=(whole,) if text else (),
+        language=body.language or language,
+        duration=waveform.duration,
+        model=target.model,
+        warnings=warnings,
+        raw=(response.content,) if target.context.options.keep_raw else None,
+    )

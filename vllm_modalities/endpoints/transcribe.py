@@ -1,0 +1,75 @@
+"""Speech to text in the language spoken: `POST /v1/audio/transcriptions`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from .._context import Context
+from .._flow import Flow
+from ..audio.reading import AudioSource
+from ..audio.transcript import Transcript
+from ._speech import SpeechRequest, heard, transcript
+
+
+class TranscriptionRequest(SpeechRequest):
+    """Body of `POST /v1/audio/transcriptions`, a multipart form.
+
+    Source: vLLM 0.32.0 vllm/entrypoints/speech_to_text/transcription/protocol.py,
+    `TranscriptionRequest`.
+    """
+
+    task: ClassVar[str] = "transcribe"
+    paths: ClassVar[tuple[str, ...]] = ("/v1/audio/transcriptions",)
+
+
+def transcribe(
+    context: Context,
+    /,
+    audio: AudioSource,
+    *,
+    model: str | None = None,
+    language: str | None = None,
+    prompt: str | None = None,
+    temperature: float | None = None,
+    extra_body: Mapping[str, Any] | None = None,
+) -> Flow[Transcript]:
+    """Write down what is said in a recording, in the language it is said in.
+
+    Args:
+        audio: A path (a `str` or `Path` is one), the bytes of a file, a file object, or
+            (samples, rate): samples of shape (n,) or (n, channels), floats in -1..1 or integers,
+            rate in Hz. WAV, FLAC, OGG, Opus, MP3 and AIFF are read; what is sent is 16 kHz mono
+            FLAC.
+        model: The served model's name; None is the one that is served.
+        language: Code as in ISO 639-1, such as `"en"`; None lets the model find out, which costs
+            time and can fail.
+        prompt: Words that come before, or names that are hard to spell; models differ in whether
+            they read it.
+        temperature: 0 (the default) is the most likely text; higher is more random.
+        extra_body: Further fields of the request.
+
+    Returns:
+        The transcript. `.duration` is the recording's, in seconds; `.segments` is the whole as
+        one.
+
+    Raises:
+        MediaError: There is no such file, or it holds no sound that can be read. Nothing is sent.
+        InvalidRequestError: Longer than the server takes at once. Nothing is sent.
+
+    Source: vLLM 0.32.0 vllm/entrypoints/speech_to_text/transcription/protocol.py.
+    """
+    waveform, content = yield from heard(audio)
+    target = yield from context.find(TranscriptionRequest, model)
+    request = TranscriptionRequest(
+        model=target.model,
+        file=content,
+        duration=waveform.duration,
+        language=language,
+        prompt=prompt,
+        temperature=temperature,
+        response_format="json",
+        extra_body=extra_body,
+    )
+    response = yield from target.post(request)
+    return transcript(target, response, waveform, language=language)

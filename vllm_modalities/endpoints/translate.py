@@ -1,0 +1,93 @@
+"""Speech to text in another language: `POST /v1/audio/translations`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, ClassVar
+
+from .._context import Context
+from .._flow import Flow
+from ..audio.reading import AudioSource
+from ..audio.transcript import Transcript
+from ..errors import Finding
+from ..server import ServerInfo
+from ._speech import SpeechRequest, heard, transcript
+
+
+class TranslationRequest(SpeechRequest):
+    """Body of `POST /v1/audio/translations`, a multipart form.
+
+    Source: vLLM 0.32.0 vllm/entrypoints/speech_to_text/translation/protocol.py,
+    `TranslationRequest`.
+    """
+
+    task: ClassVar[str] = "translate"
+    mapped_as: ClassVar[tuple[str, ...]] = ("transcribe",)
+    paths: ClassVar[tuple[str, ...]] = ("/v1/audio/translations",)
+
+    def limits(self, server: ServerInfo) -> Iterable[Finding]:
+        """The languages that the model writes, where its profile says so."""
+        yield from super().limits(server)
+        profile = server.profile(self.model)
+        speech, wanted = profile.speech, self.to_language or "en"
+        if speech and speech.translates_into is not None and wanted not in speech.translates_into:
+            yield Finding(
+                code="translate-to-language",
+                severity="error",
+                field="to_language",
+                message=f"to_language={wanted!r}: {self.model!r} is a {profile.name}, which"
+                f" writes {', '.join(speech.translates_into)} alone and would do so silently",
+                source=speech.source,
+            )
+
+
+def translate(
+    context: Context,
+    /,
+    audio: AudioSource,
+    *,
+    to_language: str = "en",
+    model: str | None = None,
+    language: str | None = None,
+    prompt: str | None = None,
+    temperature: float | None = None,
+    extra_body: Mapping[str, Any] | None = None,
+) -> Flow[Transcript]:
+    """Write down what is said in a recording, in another language.
+
+    Args:
+        audio: As for `transcribe`.
+        to_language: Code of the language to write. Whisper writes English alone; Granite Speech,
+            GLM-ASR, Gemma 3n and Qwen3-ASR write others too.
+        model: The served model's name; None is the one that is served.
+        language: Code of the language that is spoken; None lets the model find out.
+        prompt: As for `transcribe`.
+        temperature: As for `transcribe`.
+        extra_body: Further fields of the request.
+
+    Returns:
+        The translation; `.language` is `to_language`.
+
+    Raises:
+        MediaError: There is no such file, or it holds no sound that can be read. Nothing is sent.
+        InvalidRequestError: The model cannot write that language, or the recording is longer
+            than the server takes at once. Nothing is sent.
+
+    Source: vLLM 0.32.0 vllm/entrypoints/speech_to_text/translation/protocol.py.
+    """
+    waveform, content = yield from heard(audio)
+    target = yield from context.find(TranslationRequest, model)
+    request = TranslationRequest(
+        model=target.model,
+        file=content,
+        duration=waveform.duration,
+        language=language,
+        # "en" is every model's own default, and Whisper knows no other.
+        to_language=None if to_language == "en" else to_language,
+        prompt=prompt,
+        temperature=temperature,
+        response_format="json",
+        extra_body=extra_body,
+    )
+    response = yield from target.post(request)
+    return transcript(target, response, waveform, language=to_language)
