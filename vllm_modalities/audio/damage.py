@@ -76,6 +76,5 @@ def _ogg_is_closed(source: Opened) -> bool:
     """Whether the last page has the flag "end of stream" (RFC 3533, section 6)."""
     size = source.file.seek(0, os.SEEK_END)
     source.file.seek(max(0, size - OGG_PAGE))
-    tail = source.file.read()
-    last = tail.rfind(b"OggS")
-    return last >= 0 and len(tail) > last + 5 and bool(tail[last + 5] & 4)
+    _, _, last = source.file.read().rpartition(b"OggS")
+    return len(last) > 1 and bool(last[1] & 4)

@@ -75,7 +75,7 @@ def read_image(source: ImageSource) -> PageImage:
         if given.kind.family not in (Family.IMAGE, Family.UNKNOWN):
             raise MediaError(_refusal(given))
         image, frames = _open(given)
-        name = f"{given.name} ({given.kind})"
+        name = f"{given.name}, {given.kind},"
         many = (f"{name} holds {frames} images: the first was read.",) if frames > 1 else ()
         return _page(image, name, warnings=many)
 

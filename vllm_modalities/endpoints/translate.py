@@ -36,8 +36,8 @@ class TranslationRequest(SpeechRequest):
                 severity="error",
                 field="to_language",
                 message=f"to_language={wanted!r}: {self.model!r} is a {profile.name}, which"
-                f" writes {', '.join(speech.translates_into)} alone and would do so silently",
-                source=speech.source,
+                f" writes only {', '.join(speech.translates_into)}, whatever it is asked for",
+                source=speech.sources.get("translates_into", ""),
             )
 
 

@@ -2,11 +2,30 @@
 
 from __future__ import annotations
 
-from ._profile import UNKNOWN, OCRProfile, Profile, SpeechProfile, profile_of
+from ._profile import (
+    UNKNOWN,
+    EmbedProfile,
+    OCRProfile,
+    Profile,
+    RerankProfile,
+    SpeechProfile,
+    profile_of,
+)
+from .embedders import EMBEDDERS
 from .ocr import OCR_PROFILES
+from .rerankers import RERANKERS
 from .speech import SPEECH_PROFILES
 
-PROFILES: tuple[Profile, ...] = OCR_PROFILES + SPEECH_PROFILES
+PROFILES: tuple[Profile, ...] = OCR_PROFILES + SPEECH_PROFILES + RERANKERS + EMBEDDERS
 """The built-in profiles; the first that matches a model counts."""
 
-__all__ = ["PROFILES", "UNKNOWN", "OCRProfile", "Profile", "SpeechProfile", "profile_of"]
+__all__ = [
+    "PROFILES",
+    "UNKNOWN",
+    "EmbedProfile",
+    "OCRProfile",
+    "Profile",
+    "RerankProfile",
+    "SpeechProfile",
+    "profile_of",
+]

@@ -1,4 +1,9 @@
-"""`Profile`: what is known of one model family, and how a served model finds its own."""
+"""`Profile`: what is known of one model family, and how a served model finds its own.
+
+A fact without a source stays unset. `sources` says, for each fact that is set, where it comes from,
+and begins with how sure that is: `"server: "` (seen on one), `"source: "` (read in code or config)
+or `"card: "` (said by the model's makers).
+"""
 
 from __future__ import annotations
 
@@ -7,24 +12,80 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+Sources = Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EmbedProfile:
+    """What an embedding model is and needs.
+
+    Attributes:
+        pooling: Which tokens make the vector.
+        normalized: Whether its vectors have unit length when nothing else is asked for.
+        embedding_size: Width of its vectors. Operators override configs, so it is believed only
+            to warn.
+        matryoshka: The sizes it was trained to be cut to; `()` if it was not.
+        context: Tokens it reads at most.
+        prompts: What goes before a text, by input type (`"query"`, `"document"` …); `""` is
+            nothing. Empty if it is not known.
+        sources: Where each fact is from, by its name.
+    """
+
+    pooling: Literal["CLS", "LAST", "MEAN", "ALL"] | None = None
+    normalized: bool | None = None
+    embedding_size: int | None = None
+    matryoshka: tuple[int, ...] | None = None
+    context: int | None = None
+    prompts: Mapping[str, str] = field(default_factory=dict)
+    sources: Sources
+
+    @property
+    def needs_prompt(self) -> bool:
+        """Whether it was trained with words before some texts."""
+        return any(self.prompts.values())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RerankProfile:
+    """What a reranker is and needs.
+
+    Attributes:
+        kind: `"pair"` scores a query with one document; `"llm"` too, through a template;
+            `"listwise"` scores all documents together; `"late-interaction"` sums over tokens.
+        scores: Range of its scores, in words, such as `"0..1 (sigmoid)"`.
+        template: The score template that the server must be started with; None if none.
+        instruction: Whether an instruction has an effect.
+        context: Tokens it reads at most, of query and document together.
+        pooling: Which tokens make the score.
+        sources: Where each fact is from, by its name.
+    """
+
+    kind: Literal["pair", "llm", "listwise", "late-interaction"]
+    scores: str | None = None
+    template: str | None = None
+    instruction: bool | None = None
+    context: int | None = None
+    pooling: Literal["CLS", "LAST", "MEAN", "ALL"] | None = None
+    sources: Sources
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OCRProfile:
-    """How an OCR model is asked, and how its answer reads.
+    """How a model that reads pages is asked, and how its answer reads.
 
     Attributes:
         prompts: What to say, by task (`"markdown"`, `"text"` …).
         vllm_xargs: Arguments of the logits processor that stops loops.
         skip_special_tokens: False keeps the tokens that carry the boxes.
         grammar: How the answer reads: `"grounding"` is DeepSeek-OCR's, `"plain"` has no boxes.
-        source: Where all that is read.
+        sources: Where each fact is from, by its name.
     """
 
     prompts: Mapping[str, str]
     vllm_xargs: Mapping[str, int | list[int]] = field(default_factory=dict)
     skip_special_tokens: bool | None = None
     grammar: Literal["grounding", "plain"] = "plain"
-    source: str
+    sources: Sources
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,35 +96,37 @@ class SpeechProfile:
         clip: Seconds of audio it hears at once.
         languages: ISO 639-1 codes it knows; empty if it does not say.
         translates_into: Codes of the languages it translates into; None if it does not say.
-        prompt_tokens: The most tokens of `prompt` it can use; None if it ignores prompts.
-        source: Where all that is read.
+        prompt_tokens: The most tokens of `prompt` it can use; None if it does not say.
+        sources: Where each fact is from, by its name.
     """
 
-    clip: float
+    clip: float | None = None
     languages: frozenset[str] = frozenset()
     translates_into: tuple[str, ...] | None = None
     prompt_tokens: int | None = None
-    source: str
+    sources: Sources
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Profile:
-    """Facts about one model family; a fact without a source stays unset.
+    """Facts about one model family: no HTTP, no releases.
 
     Attributes:
         name: The family's name.
         pattern: Regular expression searched, without regard to case, in a model's served name
             and in its `root`.
-        embedding_size: Width of its vectors; None if unknown. Believed only to warn, since
-            operators override configs.
-        ocr, speech: What it needs for those jobs; None if it does not do them.
+        embed, rerank, ocr, speech: What it is and needs for those jobs; None where it does not
+            do them, or nothing is known.
+        notes: What a user should know beside that.
     """
 
     name: str
     pattern: str
-    embedding_size: int | None = None
+    embed: EmbedProfile | None = None
+    rerank: RerankProfile | None = None
     ocr: OCRProfile | None = None
     speech: SpeechProfile | None = None
+    notes: tuple[str, ...] = ()
 
     def matches(self, *names: str | None) -> bool:
         """Whether one of a model's names is of this family."""

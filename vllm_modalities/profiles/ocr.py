@@ -24,8 +24,12 @@ DEEPSEEK_OCR = Profile(
         },
         skip_special_tokens=False,  # the boxes stand between special tokens
         grammar="grounding",
-        source="deepseek-ai/DeepSeek-OCR config.py and run_dpsk_ocr_image.py; vllm-project/recipes"
-        " DeepSeek/DeepSeek-OCR.md",
+        sources={
+            "prompts": "source: deepseek-ai/DeepSeek-OCR config.py",
+            "vllm_xargs": "source: vllm-project/recipes DeepSeek/DeepSeek-OCR.md",
+            "skip_special_tokens": "source: vllm-project/recipes DeepSeek/DeepSeek-OCR.md",
+            "grammar": "source: deepseek-ai/DeepSeek-OCR run_dpsk_ocr_image.py",
+        },
     ),
 )
 

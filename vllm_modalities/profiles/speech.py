@@ -18,8 +18,12 @@ WHISPER = Profile(
         languages=_WHISPER_LANGUAGES,
         translates_into=("en",),
         prompt_tokens=224,
-        source="openai/whisper decoding.py (n_ctx // 2 prompt tokens); vLLM 0.32.0"
-        " vllm/model_executor/models/whisper.py, ISO639_1_SUPPORTED_LANGS",
+        sources={
+            "clip": "source: openai/whisper audio.py, CHUNK_LENGTH",
+            "languages": "source: vLLM 0.32.0 vllm/model_executor/models/whisper.py",
+            "translates_into": "card: openai/whisper-base",
+            "prompt_tokens": "source: openai/whisper decoding.py, n_ctx // 2",
+        },
     ),
 )
 

@@ -177,7 +177,7 @@ def test_a_raw_file_asks_for_an_array(tmp_path: pathlib.Path) -> None:
 def test_an_implausible_rate_in_a_header_is_refused() -> None:
     content = bytearray(written(tone(), format="WAV"))
     content[24:28] = (1).to_bytes(4, "little")
-    with pytest.raises(MediaError, match="the rate of what was given .* is 1;"):
+    with pytest.raises(MediaError, match=r"the rate of what was given .* is 1;"):
         read_audio(bytes(content))
 
 

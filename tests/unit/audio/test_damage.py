@@ -22,13 +22,15 @@ def written(container: str, subtype: str | None = None, rate: int = 44_100, **mo
 @pytest.mark.parametrize("container", ["WAV", "AIFF", "AU", "W64", "RF64"])
 def test_half_a_file_is_refused_with_both_lengths(container: str) -> None:
     content = written(container)
-    with pytest.raises(MediaError, match=r"is cut: it promises 5\.00 s of sound, 2\.50 s are there"):
+    with pytest.raises(
+        MediaError, match=r"is cut: it promises 5\.00 s of sound, 2\.50 s are there"
+    ):
         read_audio(content[: len(content) // 2])
 
 
 def test_half_a_flac_is_refused_in_the_words_of_libsndfile() -> None:
     content = written("FLAC")
-    with pytest.raises(MediaError, match="FLAC file, but cannot be decoded.*lost sync"):
+    with pytest.raises(MediaError, match=r"FLAC file, but cannot be decoded.*lost sync"):
         read_audio(content[: len(content) // 2])
 
 

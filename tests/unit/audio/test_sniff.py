@@ -61,7 +61,9 @@ def test_a_character_cut_at_the_end_of_the_head_is_still_text() -> None:
 
 
 def test_a_long_text_is_quoted_by_its_beginning() -> None:
-    assert sniff(b"word " * 100).name == "text beginning 'word word word word word word word word …'"
+    assert (
+        sniff(b"word " * 100).name == "text beginning 'word word word word word word word word …'"
+    )
 
 
 def test_control_characters_are_no_text() -> None:

@@ -61,9 +61,8 @@ def test_the_repr_is_short() -> None:
     long = Transcript.from_segments(
         [{"start": 0, "end": 90, "text": "word " * 900}], language="en", warnings=("doubtful",)
     )
-    assert repr(long) == (
-        "Transcript('word word word word word word word word …', 1 segment, 90.0 s, en, warnings: 1)"
-    )
+    shown = "'word word word word word word word word …'"
+    assert repr(long) == f"Transcript({shown}, 1 segment, 90.0 s, en, warnings: 1)"
     assert repr(Transcript("")) == "Transcript('', 0 segments)"
 
 

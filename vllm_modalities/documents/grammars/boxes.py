@@ -34,7 +34,7 @@ def boxes(printed: str, *, width: int, height: int, scale: int, doubts: Doubts) 
         if x0 > x1 or y0 > y1:
             doubts.add("box with its corners swapped sorted", f"[{group}]")
         (x0, x1), (y0, y1) = sorted((x0, x1)), sorted((y0, y1))
-        box = (x0 / scale * width, y0 / scale * height, x1 / scale * width, y1 / scale * height)
+        box = (x0 * width / scale, y0 * height / scale, x1 * width / scale, y1 * height / scale)
         if box[0] < box[2] and box[1] < box[3]:
             found.append(box)
         else:

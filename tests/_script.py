@@ -1,0 +1,447 @@
+"""Scripted vLLM servers, and three ways to put them before the package without a socket.
+
+`FakeVLLM` answers like one release with one model; faults are put into its answers on demand.
+`Talker` calls it through either client and httpx's (or httpx2's) mock transport; `Play` runs a flow
+by `step()` alone, under a clock that only `Sleep` moves.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import zlib
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from functools import partial
+from types import ModuleType
+from typing import Any
+from unittest import mock
+
+import anyio
+import anyio.lowlevel
+import httpx
+import numpy as np
+
+from vllm_modalities import APIConnectionError, AsyncClient, Client
+from vllm_modalities._context import Context, Options
+from vllm_modalities._fleet import Fleet, replicas_of
+from vllm_modalities._flow import (
+    Alone,
+    Done,
+    Request,
+    Response,
+    Sleep,
+    Together,
+    Work,
+    said,
+    step,
+)
+from vllm_modalities.errors import VLLMModalitiesError, status_class
+
+URL = "http://server"
+BLOCKING, ASYNCIO, TRIO = KINDS = ("blocking", "asyncio", "trio")
+
+RERANKS = ("/rerank", "/v1/rerank", "/v2/rerank", "/score", "/v1/score")
+ROUTES = {
+    "embed": ("/v1/embeddings", "/v2/embed", *RERANKS),
+    "cross-encoder": ("/classify", *RERANKS),
+    "late-interaction": ("/pooling", *RERANKS),
+    "chat": ("/v1/chat/completions",),
+}
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What comes back: `broken` names httpx's exception instead; `cut` breaks off half-way."""
+
+    status: int = 200
+    content: bytes = b""
+    headers: Mapping[str, str] = field(default_factory=dict)
+    broken: str = ""
+    cut: bool = False
+
+
+Fault = Callable[[Answer], Answer]
+
+
+def as_is(answer: Answer) -> Answer:
+    return answer
+
+
+def cut(answer: Answer) -> Answer:
+    return replace(answer, cut=True)
+
+
+def broken(name: str) -> Fault:
+    return lambda _: Answer(broken=name)
+
+
+def status(code: int, message: str = "no", **headers: str) -> Fault:
+    return body({"error": {"message": message, "code": code}}, code, **headers)
+
+
+def body(content: object, code: int = 200, **headers: str) -> Fault:
+    raw = content if isinstance(content, bytes) else json.dumps(content).encode()
+    named = {name.replace("_", "-"): value for name, value in headers.items()}
+    return lambda _: Answer(code, raw, named)
+
+
+def edited(edit: Callable[[Any], Any]) -> Fault:
+    """Change the usual answer's JSON; what `edit` returns counts, or else what it changed."""
+
+    def fault(answer: Answer) -> Answer:
+        found = json.loads(answer.content)
+        changed = edit(found)
+        return replace(answer, content=json.dumps(changed or found).encode())
+
+    return fault
+
+
+NOT_FOUND = body({"detail": "Not Found"}, 404)
+
+
+@dataclass(frozen=True)
+class Sent:
+    """One request that reached a server."""
+
+    method: str
+    path: str
+    headers: Mapping[str, str]
+    body: Any = None
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        found = (self.body or {}).get("input", ())
+        return (found,) if isinstance(found, str) else tuple(found)
+
+
+def vector_of(text: str, width: int) -> np.ndarray:
+    seed = zlib.crc32(text.encode("utf-8", "surrogatepass"))
+    return np.random.default_rng(seed).standard_normal(width).astype("<f4")
+
+
+def vectors_of(texts: Iterable[str], width: int) -> np.ndarray:
+    return np.stack([vector_of(text, width) for text in texts])
+
+
+def score_of(query: str, document: str) -> float:
+    return zlib.crc32(f"{query}\0{document}".encode()) / 2**32
+
+
+def refusal(message: str, code: int = 400) -> Answer:
+    return status(code, message)(Answer())
+
+
+def same(value: object) -> Answer:
+    return body(value)(Answer())
+
+
+@dataclass
+class FakeVLLM:
+    """One server: `once` and `always` put faults into the answers at a path or to a text.
+
+    Attributes:
+        version, models, routes: What it tells; None answers 404.
+        matryoshka: Whether `dimensions` is taken, or the sizes that are.
+        refuses: The words in which a text is refused, or None.
+        sent: The requests that came, in order.
+    """
+
+    task: str = "embed"
+    version: str | None = "0.32.0"
+    model: str = "m"
+    models: list[dict[str, Any]] | None = field(default_factory=list)
+    routes: tuple[str, ...] | None = ()
+    width: int = 4
+    matryoshka: bool | tuple[int, ...] = False
+    refuses: Callable[[str], str | None] = lambda _: None
+    sent: list[Sent] = field(default_factory=list)
+    _once: dict[str, list[Fault]] = field(default_factory=lambda: defaultdict(list))
+    _always: dict[str, Fault] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if self.models is not None:
+            self.models.insert(0, {"id": self.model, "root": f"hub/{self.model}"})
+        if self.routes == ():
+            self.routes = ROUTES[self.task]
+
+    def once(self, key: str, *faults: Fault) -> None:
+        self._once[key] += faults
+
+    def always(self, key: str, fault: Fault) -> None:
+        self._always[key] = fault
+
+    def well(self, key: str) -> None:
+        """Take back what `always` began."""
+        self._always.pop(key)
+
+    def asked(self, path: str) -> list[Sent]:
+        return [sent for sent in self.sent if sent.path == path]
+
+    @property
+    def posts(self) -> list[Sent]:
+        return [sent for sent in self.sent if sent.method == "POST"]
+
+    def answer(self, sent: Sent) -> Answer:
+        self.sent.append(sent)
+        answer = self._usual(sent)
+        for key in ("*", sent.path, *sent.texts):
+            if self._once[key]:
+                answer = self._once[key].pop(0)(answer)
+            answer = self._always.get(key, as_is)(answer)
+        return answer
+
+    def _usual(self, sent: Sent) -> Answer:
+        match sent.path:
+            case "/version" if self.version is not None:
+                return same({"version": self.version})
+            case "/v1/models" if self.models is not None:
+                return same({"object": "list", "data": self.models})
+            case "/openapi.json" if self.routes is not None:
+                return same({"paths": dict.fromkeys(self.routes, {})})
+            case path if path in (ROUTES[self.task] if self.routes is None else self.routes):
+                return self._serve(sent.path, sent.body)
+        return NOT_FOUND(Answer())
+
+    def _serve(self, path: str, asked: dict[str, Any]) -> Answer:
+        known = [self.model, *(model["id"] for model in self.models or ())]
+        if asked.get("model", self.model) not in known:
+            return refusal(f"The model `{asked['model']}` does not exist.", 404)
+        return self._embed(asked) if path == "/v1/embeddings" else self._rerank(asked)
+
+    def _embed(self, asked: dict[str, Any]) -> Answer:
+        texts = [asked["input"]] if isinstance(asked["input"], str) else asked["input"]
+        size = asked.get("dimensions")
+        refused = (None if size is None else self._size_refused(size)) or next(
+            filter(None, map(self.refuses, texts)), None
+        )
+        if refused:
+            return refusal(refused)
+        vectors = vectors_of(texts, self.width)[:, :size].astype(asked.get("embed_dtype", "<f4"))
+        form = asked.get("encoding_format", "float")
+        if form in ("bytes", "bytes_only"):
+            return Answer(200, vectors.tobytes(), {"content-type": "application/octet-stream"})
+        rows = (
+            [base64.b64encode(vector.tobytes()).decode() for vector in vectors]
+            if form == "base64"
+            else vectors.tolist()
+        )
+        data = [{"index": i, "object": "embedding", "embedding": row} for i, row in enumerate(rows)]
+        tokens = sum(map(len, texts))
+        usage = {"prompt_tokens": tokens, "total_tokens": tokens}
+        return same({"object": "list", "model": self.model, "data": data, "usage": usage})
+
+    def _size_refused(self, size: int) -> str | None:
+        """The words of vllm/pooling_params.py, before and from 0.26.0."""
+        new = tuple(map(int, (self.version or "0.32").split(".")[:2])) >= (0, 26)
+        listed = isinstance(self.matryoshka, tuple) and size not in self.matryoshka
+        if not self.matryoshka and new:
+            return (
+                f"Model '{self.model}' does not support Matryoshka embeddings; dimensions must be"
+                f" unset (received dimensions={size})."
+            )
+        if not self.matryoshka:
+            return (
+                f'Model "{self.model}" does not support matryoshka representation, changing output'
+                " dimensions will lead to poor results."
+            )
+        if new and not 1 <= size <= self.width:
+            return (
+                f"Model '{self.model}' only supports dimensions in range [1, {self.width}],"
+                f" got {size}."
+            )
+        if listed and new:
+            sizes = list(self.matryoshka)
+            return f"Model '{self.model}' only supports Matryoshka dimensions {sizes}, got {size}."
+        if listed:
+            return (
+                f'Model "{self.model}" only supports {list(self.matryoshka)} matryoshka dimensions,'
+                " use other output dimensions will lead to poor results."
+            )
+        return None if size > 0 else "Dimensions must be greater than 0"
+
+    def _rerank(self, asked: dict[str, Any]) -> Answer:
+        refused = next(filter(None, map(self.refuses, asked["documents"])), None)
+        if refused:
+            return refusal(refused)
+        scores = [score_of(asked["query"], document) for document in asked["documents"]]
+        order = sorted(range(len(scores)), key=lambda i: -scores[i])[: asked.get("top_n") or None]
+        results = [{"index": i, "relevance_score": scores[i]} for i in order]
+        usage = {"prompt_tokens": len(scores), "total_tokens": len(scores)}
+        return same({"id": "r", "model": self.model, "usage": usage, "results": results})
+
+
+Servers = FakeVLLM | Mapping[str, FakeVLLM]
+
+
+def network_of(servers: Servers) -> dict[str, FakeVLLM]:
+    """Servers by their URL; one alone stands at `URL`."""
+    return {URL: servers} if isinstance(servers, FakeVLLM) else dict(servers)
+
+
+def mock_transport(servers: Servers, library: ModuleType = httpx) -> Any:
+    """httpx's or httpx2's transport that hands requests to `servers`."""
+    network = network_of(servers)
+
+    def handler(request: Any) -> Any:
+        url = str(request.url)
+        base = max((one for one in network if url.startswith(one)), key=len)
+        content = json.loads(request.content) if request.content else None
+        sent = Sent(request.method, url.removeprefix(base), dict(request.headers), content)
+        answer = network[base].answer(sent)
+        if answer.broken:
+            raise getattr(library, answer.broken)(f"scripted {answer.broken}")
+        if answer.cut:
+            return library.Response(answer.status, headers=answer.headers, stream=_half(answer))
+        return library.Response(answer.status, headers=answer.headers, content=answer.content)
+
+    def _half(answer: Answer) -> Any:
+        class Half(library.SyncByteStream, library.AsyncByteStream):
+            def __iter__(self) -> Iterator[bytes]:
+                yield answer.content[: len(answer.content) // 2]
+                raise library.RemoteProtocolError("peer closed connection")
+
+            async def __aiter__(self) -> Any:
+                for part in self:
+                    yield part
+
+        return Half()
+
+    return library.MockTransport(handler)
+
+
+class Talker:
+    """Either client, called in the same way: `Talker("trio", server).embed("a text")`."""
+
+    def __init__(
+        self,
+        kind: str,
+        servers: Servers,
+        *,
+        library: ModuleType = httpx,
+        base_url: Any = None,
+        **options: Any,
+    ) -> None:
+        transport = mock_transport(servers, library)
+        base_url = base_url or list(network_of(servers))
+        self.kind, self.client = kind, None
+        if kind == BLOCKING:
+            self.client = Client(
+                base_url, http_client=library.Client(transport=transport), **options
+            )
+        else:
+            self.client = AsyncClient(
+                base_url, http_client=library.AsyncClient(transport=transport), **options
+            )
+
+    def __getattr__(self, name: str) -> Any:
+        method = getattr(self.client, name)
+        if self.kind == BLOCKING:
+            return method
+        return lambda *args, **kwargs: anyio.run(
+            partial(method, *args, **kwargs), backend=self.kind
+        )
+
+    def with_options(self, **options: Any) -> Talker:
+        other = object.__new__(Talker)
+        other.kind, other.client = self.kind, self.client.with_options(**options)
+        return other
+
+
+@contextmanager
+def instant() -> Iterator[list[float]]:
+    """Pauses take no time; they are noted."""
+    pauses: list[float] = []
+
+    async def sleep(seconds: float) -> None:
+        pauses.append(seconds)
+        await anyio.lowlevel.checkpoint()
+
+    with mock.patch("time.sleep", pauses.append), mock.patch("anyio.sleep", sleep):
+        yield pauses
+
+
+class Play:
+    """A fleet under a fake clock, and flows run on it by `step()`: what came of each, and when.
+
+    Attributes:
+        now: Seconds.
+        requests: What the flows yielded, in order.
+        pauses: Seconds slept, in order.
+    """
+
+    def __init__(self, servers: Servers, *, base_url: Any = None, **options: Any) -> None:
+        self._network = network_of(servers)
+        self.now = 0.0
+        self.requests: list[Request] = []
+        self.pauses: list[float] = []
+        self._deadline = options.pop("deadline", None)
+        fleet = {name: options.pop(name) for name in ("version", "profiles") if name in options}
+        self.fleet = Fleet(
+            replicas_of(base_url or list(self._network)), clock=lambda: self.now, **fleet
+        )
+        self._options = Options(**options)
+
+    def call(self, flow: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+        """What `client.<flow>(...)` would give."""
+        ends = None if self._deadline is None else self.now + self._deadline
+        return self.run(flow(Context(self.fleet, self._options, ends), *args, **kwargs))
+
+    def run(self, flow: Any) -> Any:
+        state = step(flow)
+        while not isinstance(state, Done):
+            state = step(flow, self._outcome(state))
+        return state.value
+
+    def paths(self) -> list[str]:
+        return [request.path for request in self.requests]
+
+    def hosts(self) -> list[str]:
+        """Who was posted to, in order."""
+        return [request.server for request in self.requests if request.method == "POST"]
+
+    def _outcome(self, wanted: Any) -> Any:
+        try:
+            match wanted:
+                case Request():
+                    self.requests.append(wanted)
+                    return self._exchange(wanted)
+                case Sleep(seconds):
+                    self.pauses.append(seconds)
+                    self.now += seconds
+                case Work(call):
+                    return call()
+                case Alone(flow):
+                    return self.run(flow)
+                case Together(flows, stop):
+                    return list(self._one_by_one(flows, stop))
+        except Exception as error:
+            return error
+
+    def _one_by_one(self, flows: Iterable[Any], stop: Callable[[Any], bool]) -> Iterator[Any]:
+        stopped = None
+        for flow in flows:
+            try:
+                yield stopped or self.run(flow)
+            except VLLMModalitiesError as error:
+                stopped = error if stop(error) else None
+                yield error
+
+    def _exchange(self, request: Request) -> Response:
+        answer = self._network[request.server].answer(
+            Sent(request.method, request.path, request.headers, request.json)
+        )
+        if answer.broken:
+            raise APIConnectionError(answer.broken, server=request.server)
+        if answer.status < 300:
+            return Response(answer.status, answer.headers, answer.content, request.server)
+        after = answer.headers.get("Retry-After")
+        raise status_class(answer.status)(
+            answer.status,
+            said(answer.content),
+            server=request.server,
+            body=answer.content,
+            retry_after=float(after) if after else None,
+        )

@@ -1,0 +1,110 @@
+"""Several servers that do the same: who is asked, who is set aside, who comes back."""
+
+from collections import Counter
+
+import pytest
+from _script import FakeVLLM, Play, broken, status
+
+from vllm_modalities._flow import Alone, Done, Request, Together, step
+from vllm_modalities.endpoints.embed import embed
+from vllm_modalities.errors import APIConnectionError, BadRequestError, InternalServerError
+
+A, B, C = "http://a", "http://b", "http://c"
+EMBEDDINGS = "/v1/embeddings"
+
+
+def replicas(*urls: str) -> dict[str, FakeVLLM]:
+    return {url: FakeVLLM() for url in urls}
+
+
+def down(server: FakeVLLM) -> None:
+    server.always("*", broken("ConnectError"))
+
+
+def test_another_server_is_asked_before_any_pause() -> None:
+    servers = replicas(A, B, C)
+    for url in (A, B):
+        servers[url].always(EMBEDDINGS, status(503))
+    play = Play(servers)
+    assert len(play.call(embed, "a")) == 1
+    assert sorted(play.hosts()) == [A, B, C]
+    assert play.pauses == []
+
+
+def test_a_refused_request_is_not_carried_to_another_server() -> None:
+    servers = replicas(A, B)
+    for server in servers.values():
+        server.always(EMBEDDINGS, status(400))
+    play = Play(servers)
+    with pytest.raises(BadRequestError):
+        play.call(embed, "a")
+    assert len(play.hosts()) == 1
+
+
+def test_the_server_with_least_outstanding_is_asked() -> None:
+    """Flows are begun and left waiting for their answers: each goes where fewest wait."""
+    from vllm_modalities._context import Context
+
+    play = Play(replicas(A, B, C))
+    play.call(embed, "warm up")
+    waiting = []
+    for _ in range(6):
+        flow = embed(Context(play.fleet), "a")
+        together = step(flow)
+        assert isinstance(together, Together)
+        (inner,) = together.flows
+        waiting.append((inner, step(inner)))
+    counts = Counter(request.server for _, request in waiting)
+    assert counts == {A: 2, B: 2, C: 2}
+    for inner, _ in waiting[:2]:
+        inner.close()  # what is cancelled counts no longer
+    freed = {request.server for _, request in waiting[:2]}
+    flow = embed(Context(play.fleet), "a")
+    (inner,) = step(flow).flows
+    assert step(inner).server in freed
+
+
+def test_a_failing_server_is_set_aside_longer_each_time_and_comes_back() -> None:
+    servers = replicas(A, B)
+    play = Play(servers)
+    play.call(embed, "warm up")
+    down(servers[A])
+    absences = []
+    for _ in range(4):
+        while servers[A].sent == (servers[A].sent.clear() or servers[A].sent):
+            left_at = play.now
+            play.call(embed, "a")
+            if servers[A].sent:
+                break
+            play.now += 0.25
+        absences.append(left_at)
+    gaps = [later - earlier for earlier, later in zip(absences, absences[1:], strict=False)]
+    assert gaps[0] >= 1
+    assert gaps[1] >= 2 * gaps[0] - 0.5
+    servers[A].well("*")
+    play.now += 1000
+    play.requests.clear()
+    for _ in range(2):
+        play.call(embed, "a")
+    assert A in play.hosts()
+
+
+def test_when_all_are_set_aside_they_are_tried_all_the_same() -> None:
+    servers = replicas(A, B)
+    play = Play(servers, max_retries=0)
+    play.call(embed, "warm up")
+    for server in servers.values():
+        server.once(EMBEDDINGS, status(503))
+    with pytest.raises(InternalServerError):
+        play.call(embed, "a")
+    assert len(play.call(embed, "a")) == 1
+
+
+def test_the_error_of_a_fleet_that_is_down_names_a_server() -> None:
+    servers = replicas(A, B)
+    for server in servers.values():
+        down(server)
+    play = Play(servers, max_retries=1)
+    with pytest.raises(APIConnectionError) as caught:
+        play.call(embed, "a")
+    assert caught.value.server in servers
