@@ -38,7 +38,7 @@ from vllm_modalities._flow import (
     said,
     step,
 )
-from vllm_modalities.errors import VLLMModalitiesError, status_class
+from vllm_modalities.errors import ResponseError, VLLMModalitiesError, status_class
 
 URL = "http://server"
 BLOCKING, ASYNCIO, TRIO = KINDS = ("blocking", "asyncio", "trio")
@@ -435,6 +435,8 @@ class Play:
         )
         if answer.broken:
             raise APIConnectionError(answer.broken, server=request.server)
+        if answer.cut or 300 <= answer.status < 400:
+            raise ResponseError("cut or moved", server=request.server, cut=answer.cut)
         if answer.status < 300:
             return Response(answer.status, answer.headers, answer.content, request.server)
         after = answer.headers.get("Retry-After")

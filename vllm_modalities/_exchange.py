@@ -119,12 +119,12 @@ def post(context: Context, replicas: Sequence[Replica], body: RequestModel) -> F
             except InternalServerError as error:
                 if error.status_code != 501:
                     raise
-                replica.lacks(body.task)
+                replica.lacks(body.TASK)
                 raise UnsupportedTaskError(f"{replica.url} says: {error.message}") from error
             else:
                 return replace(response, findings=findings)
         raise UnsupportedTaskError(
-            f"{replica.url} has no route {' or '.join(body.paths)}: its model does not do this;"
+            f"{replica.url} has no route {' or '.join(body.PATHS)}: its model does not do this;"
             " `client.servers()` shows what each server does"
         )
 
@@ -134,7 +134,7 @@ def post(context: Context, replicas: Sequence[Replica], body: RequestModel) -> F
 def _paths(replica: Replica, body: RequestModel) -> Iterator[str]:
     """The paths to try: those that the server lists, or all where it lists none."""
     listed = replica.info.routes if replica.info else frozenset[str]()
-    for path in body.paths:
+    for path in body.PATHS:
         if (not listed or path in listed) and path not in replica.unlisted:
             yield path
 

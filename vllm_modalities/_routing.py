@@ -146,7 +146,7 @@ def _does(replica: Replica, wanted: type[RequestModel]) -> bool:
 
 def _fits(replica: Replica, info: ServerInfo, wanted: type[RequestModel]) -> bool:
     """The user's mapping counts; without one, the routes and the models' profiles."""
-    if wanted.task in replica.unlisted:
+    if wanted.TASK in replica.unlisted:
         return False
     if replica.tasks is not None:
         return not replica.tasks.isdisjoint(wanted.tasks())
@@ -174,8 +174,8 @@ def _infos(context: Context) -> list[ServerInfo]:
 
 def _unsupported(context: Context, wanted: type[RequestModel]) -> UnsupportedTaskError:
     return UnsupportedTaskError(
-        f"no configured server does {wanted.task!r}: {tell(_infos(context))}. If one does all"
-        f" the same, say so: Client({{{wanted.task!r}: 'http://…'}})"
+        f"no configured server does {wanted.TASK!r}: {tell(_infos(context))}. If one does all"
+        f" the same, say so: Client({{{wanted.TASK!r}: 'http://…'}})"
     )
 
 
@@ -184,7 +184,7 @@ def _not_serving(context: Context, wanted: type[RequestModel], model: str) -> Un
         code="unknown-model",
         severity="error",
         field="model",
-        message=f"no configured server does {wanted.task!r} with a model {model!r}:"
+        message=f"no configured server does {wanted.TASK!r} with a model {model!r}:"
         f" {tell(_infos(context))}. Use one of these names, or leave `model` out",
         source="GET /v1/models",
     )
@@ -196,7 +196,7 @@ def _ambiguous(wanted: type[RequestModel], names: Iterable[str | None]) -> Inval
         code="model-ambiguous",
         severity="error",
         field="model",
-        message=f"several models do {wanted.task!r}: {', '.join(sorted(map(str, names)))};"
+        message=f"several models do {wanted.TASK!r}: {', '.join(sorted(map(str, names)))};"
         " say which with `model`",
         source="GET /v1/models",
     )

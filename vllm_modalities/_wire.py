@@ -30,11 +30,11 @@ class RequestModel(pydantic.BaseModel):
 
     model_config = pydantic.ConfigDict(frozen=True, extra="forbid")
 
-    task: ClassVar[str]
+    TASK: ClassVar[str]
     """What a server is asked to do; a key of a `base_url` mapping."""
-    mapped_as: ClassVar[tuple[str, ...]] = ()
+    MAPPED_AS: ClassVar[tuple[str, ...]] = ()
     """Other keys of a mapping that stand for this task too."""
-    paths: ClassVar[tuple[str, ...]]
+    PATHS: ClassVar[tuple[str, ...]]
     """The routes that take this body; the first is preferred."""
 
     model: str | None = None
@@ -43,8 +43,8 @@ class RequestModel(pydantic.BaseModel):
     @classmethod
     def __pydantic_init_subclass__(cls, **kwargs: Any) -> None:
         super().__pydantic_init_subclass__(**kwargs)
-        if hasattr(cls, "task"):
-            TASKS.setdefault(cls.task, []).append(cls)
+        if hasattr(cls, "TASK"):
+            TASKS.setdefault(cls.TASK, []).append(cls)
 
     if not TYPE_CHECKING:  # type checkers derive the signature from the fields
 
@@ -73,12 +73,12 @@ class RequestModel(pydantic.BaseModel):
     @classmethod
     def tasks(cls) -> tuple[str, ...]:
         """The keys of a mapping that stand for this task."""
-        return (cls.task, *cls.mapped_as)
+        return (cls.TASK, *cls.MAPPED_AS)
 
     @classmethod
     def suits(cls, server: ServerInfo) -> bool:
         """Whether a server with these routes and models does the task."""
-        return not server.routes or not server.routes.isdisjoint(cls.paths)
+        return not server.routes or not server.routes.isdisjoint(cls.PATHS)
 
     @classmethod
     def preference(cls, server: ServerInfo) -> int:

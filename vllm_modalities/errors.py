@@ -37,6 +37,7 @@ class Finding:
         message: What is wrong on this server, and the cure.
         since, until: The half-open window of vLLM releases that the rule holds for; None is open.
         source: The vLLM file, PR or issue, or the answer of the server, that says so.
+        warns: The Python warning that it is given as too, if any.
     """
 
     code: str
@@ -46,6 +47,7 @@ class Finding:
     since: str | None = None
     until: str | None = None
     source: str = ""
+    warns: type[Warning] | None = None
 
     def __str__(self) -> str:
         return f"{self.message} [{self.source}]" if self.source else self.message

@@ -10,6 +10,7 @@ import socket
 import subprocess
 import tempfile
 import time
+from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -37,9 +38,7 @@ class Running:
         process: Its first process, which is also the name of its process group.
     """
 
-    def __init__(
-        self, spec: Spec, *, python: Path, model: Path, logs: Path, report: Report
-    ) -> None:
+    def __init__(self, spec: Spec, python: Path, model: Path, logs: Path, report: Report) -> None:
         self.spec, self.log, self._report = spec, logs / f"{spec.name}.log", report
         self._claim = claimed_port()
         self.port: int = self._claim.getsockname()[1]
@@ -146,12 +145,17 @@ class Rig(Mapping[str, Running]):
             KeyError: A name that `SERVERS` does not have. Nothing is started.
             RigError: A server did not come up. Those that did stay.
         """
-        waiting = [SERVERS[name] for name in dict.fromkeys(names) if name not in self]
-        starting: list[Running] = []
+        specs = [SERVERS[name] for name in dict.fromkeys(names) if name not in self]
+        if not specs:
+            return
+        python = provision(report=self._report)
+        models = [model_folder(spec.model, python, report=self._report) for spec in specs]
+        waiting, starting = deque(zip(specs, models, strict=True)), list[Running]()
         try:
             while waiting or starting:
                 while waiting and len(starting) < (os.cpu_count() or 1):
-                    starting.append(self._launch(waiting.pop(0)))
+                    spec, model = waiting.popleft()
+                    starting.append(Running(spec, python, model, self._logs, self._report))
                 time.sleep(POLL)
                 for server in [server for server in starting if server.is_up()]:
                     self._running[server.spec.name] = server
@@ -163,11 +167,6 @@ class Rig(Mapping[str, Running]):
         """Stop all servers."""
         close(self._running.values())
         self._running.clear()
-
-    def _launch(self, spec: Spec) -> Running:
-        python = provision(report=self._report)
-        model = model_folder(spec.model, python, report=self._report)
-        return Running(spec, python=python, model=model, logs=self._logs, report=self._report)
 
 
 @contextmanager

@@ -12,15 +12,22 @@ from .commands import leashed
 # Up in some 20 s instead of 50: nothing is compiled, and the model runs in the engine's process.
 # vLLM takes "uni" on a CPU only with VLLM_ENABLE_V1_MULTIPROCESSING=0 (v0.32.0,
 # vllm/platforms/cpu.py, `CpuPlatform.check_and_update_config`).
-COMMON_FLAGS = ("--enforce-eager", "--distributed-executor-backend", "uni")
+COMMON_FLAGS = (
+    *("--enforce-eager", "--distributed-executor-backend", "uni"),
+    *("--kv-cache-memory-bytes", str(256 * 2**20)),  # on a CPU all of it is taken at the start
+)
 COMMON_VARIABLES = {
     "VLLM_ENABLE_V1_MULTIPROCESSING": "0",
-    "VLLM_CPU_KVCACHE_SPACE": "1",  # GiB
     "VLLM_NO_USAGE_STATS": "1",
     "HF_HUB_OFFLINE": "1",
+    # Threads that spin while they wait for each other make speech five times slower as soon as
+    # anything else, such as another server, wants the cores.
+    "OMP_WAIT_POLICY": "PASSIVE",
 }
 POOLING = ("--runner", "pooling")
-SPEECH = ("--dtype", "float32")  # twice as fast on a CPU as the float16 of the weights
+# float32 is twice as fast on a CPU as the float16 of the weights; unless profiling is skipped,
+# pictures or sounds of the greatest size are encoded at the start.
+SPEECH = ("--dtype", "float32", "--skip-mm-profiling")
 
 OCR_PLUGIN = Path(__file__).parent / "ocr_plugin"
 OCR = (

@@ -38,6 +38,12 @@ class SpeechRequest(RequestModel):
     top_p: float | None = None
     top_k: int | None = None
     min_p: float | None = None
+    frequency_penalty: float | None = None
+    presence_penalty: float | None = None
+    repetition_penalty: float | None = None
+    use_beam_search: bool | None = None
+    n: int | None = Field(None, ge=1)
+    length_penalty: float | None = None
     seed: int | None = None
     to_language: str | None = None
     max_completion_tokens: int | None = Field(None, ge=1)
@@ -57,6 +63,26 @@ class SpeechRequest(RequestModel):
     def size(self) -> int:
         """Bytes of the file."""
         return len(self.file)
+
+    @property
+    def is_long(self) -> bool:
+        """Whether the server cuts it into chunks, as far as is known: Whisper hears 30 s."""
+        return self.duration is not None and self.duration > 30
+
+    @property
+    def is_verbose(self) -> bool:
+        """Whether timed segments are asked for."""
+        return self.response_format == "verbose_json"
+
+    @property
+    def is_long_verbose(self) -> bool:
+        """Whether timed segments of several chunks are asked for."""
+        return self.is_long and self.is_verbose
+
+    @property
+    def is_verbose_without_language(self) -> bool:
+        """Whether timed segments are asked for in a language that is to be found out."""
+        return self.is_verbose and self.language is None
 
     def as_form(self, fields: Mapping[str, Any]) -> Form:
         """The multipart body, without empty parts and `false`, which some fields refuse."""

@@ -8,47 +8,36 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import Field
 
 from .._context import Context, Target
 from .._flow import Flow, Response, Work
 from .._many import Failure, OnError, batches, each, settle
 from .._results import AnswerModel, Usage, UsageBody, raw, words
 from .._sizes import ask_sizes, size_findings
-from .._wire import RequestModel
 from ..errors import Finding, InvalidRequestError
 from ..server import ServerInfo
 from ..vectors import decode
 from ..vectors.embeddings import Embeddings
+from ._pooling import ChatFields
 
 BATCH_COUNT, BATCH_CHARACTERS = 128, 262_144  # texts, and characters, of one request at most
 THREAD_FROM = 100_000  # bytes of an answer from which reading it would hold up an event loop
 
 
-class EmbeddingRequest(RequestModel):
+class EmbeddingRequest(ChatFields):
     """Body of `POST /v1/embeddings`.
 
     Source: vLLM 0.32.0 vllm/entrypoints/pooling/embed/protocol.py, `EmbeddingCompletionRequest`.
     """
 
-    task: ClassVar[str] = "embed"
-    paths: ClassVar[tuple[str, ...]] = ("/v1/embeddings",)
+    TASK: ClassVar[str] = "embed"
+    PATHS: ClassVar[tuple[str, ...]] = ("/v1/embeddings",)
 
-    input: str | tuple[str, ...] | tuple[int, ...] | tuple[tuple[int, ...], ...] = Field(
-        min_length=0
-    )
     encoding_format: Literal["float", "base64", "bytes", "bytes_only"] | None = None
     embed_dtype: Literal["float32", "float16", "bfloat16", "fp8_e4m3", "fp8_e5m2"] | None = None
     endianness: Literal["native", "big", "little"] | None = None
     dimensions: int | None = None
-    use_activation: bool | None = None
-    truncate_prompt_tokens: int | None = None
-    truncation_side: Literal["left", "right"] | None = None
-    add_special_tokens: bool | None = None
-    user: str | None = None
-    request_id: str | None = None
-    priority: int | None = None
-    cache_salt: str | None = None
+    media_io_kwargs: Mapping[str, Any] | None = None
 
     def limits(self, server: ServerInfo) -> Iterable[Finding]:
         """`dimensions` against the model's width and the sizes it takes."""

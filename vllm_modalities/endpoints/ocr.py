@@ -29,8 +29,8 @@ class OCRRequest(RequestModel):
     `ChatCompletionRequest`.
     """
 
-    task: ClassVar[str] = "ocr"
-    paths: ClassVar[tuple[str, ...]] = ("/v1/chat/completions",)
+    TASK: ClassVar[str] = "ocr"
+    PATHS: ClassVar[tuple[str, ...]] = ("/v1/chat/completions",)
 
     messages: tuple[Mapping[str, Any], ...] = Field(min_length=1, repr=False)
     temperature: float | None = Field(None, ge=0)
@@ -41,6 +41,11 @@ class OCRRequest(RequestModel):
     skip_special_tokens: bool | None = None
     vllm_xargs: XArgs | None = None
     seed: int | None = None
+    repetition_detection: Mapping[str, int] | None = None
+    mm_processor_kwargs: Mapping[str, Any] | None = None
+    media_io_kwargs: Mapping[str, Any] | None = None
+    pixels: int | None = Field(None, exclude=True)
+    """Pixels of all images together, if known; not sent, but held against the server's limit."""
 
     @classmethod
     def suits(cls, server: ServerInfo) -> bool:
@@ -105,7 +110,7 @@ def ocr(
     target = yield from context.find(OCRRequest, model)
     words_sent = prompt or _prompt(target, task)
     url = yield from Work(lambda: to_data_url(page.image))
-    request = _request(target, url, words_sent, max_tokens, dict(extra_body or {}))
+    request = _request(target, page, url, words_sent, max_tokens, dict(extra_body or {}))
     response = yield from target.post(request)
     completion = response.parse(_Completion)
     return (yield from Work(lambda: _document(target, page, completion.choices[0], response)))
@@ -123,7 +128,12 @@ def _prompt(target: Target, task: str) -> str:
 
 
 def _request(
-    target: Target, url: str, prompt: str, max_tokens: int | None, extra: dict[str, Any]
+    target: Target,
+    page: PageImage,
+    url: str,
+    prompt: str,
+    max_tokens: int | None,
+    extra: dict[str, Any],
 ) -> OCRRequest:
     """The caller's fields, then the profile's where the caller gave none."""
     profile = target.profile.ocr
@@ -137,6 +147,7 @@ def _request(
     return OCRRequest(
         model=target.model,
         messages=({"role": "user", "content": content},),
+        pixels=page.width * page.height,
         extra_body=extra,
         **{name: value for name, value in fields.items() if extra.get(name) is None},
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, overload
 
@@ -11,34 +11,29 @@ from pydantic import Field, FiniteFloat
 from .._context import Context
 from .._flow import Flow, Response
 from .._results import AnswerModel, Usage, UsageBody, raw, words
-from .._wire import RequestModel
 from ..server import ServerInfo
+from ._ranking import RankingFields
 
 ScoreType = Literal["cross-encoder", "bi-encoder", "late-interaction"]
 
 
-class RerankRequest(RequestModel):
+class RerankRequest(RankingFields):
     """Body of `POST /v1/rerank`.
 
     Source: vLLM 0.32.0 vllm/entrypoints/pooling/scoring/protocol.py, `RerankRequest`.
     """
 
-    task: ClassVar[str] = "rerank"
-    mapped_as: ClassVar[tuple[str, ...]] = ("score",)
+    TASK: ClassVar[str] = "rerank"
+    MAPPED_AS: ClassVar[tuple[str, ...]] = ("score",)
     # The one under /v1 comes first: the API key guards it, in every release.
-    paths: ClassVar[tuple[str, ...]] = ("/v1/rerank", "/rerank")
+    PATHS: ClassVar[tuple[str, ...]] = ("/v1/rerank", "/rerank")
 
     query: str = Field(min_length=1)
     documents: tuple[str, ...] = Field(min_length=1)
     top_n: int | None = None
-    max_tokens_per_doc: int | None = None
-    max_tokens_per_query: int | None = None
-    use_activation: bool | None = None
-    truncate_prompt_tokens: int | None = None
-    truncation_side: Literal["left", "right"] | None = None
-    user: str | None = None
-    request_id: str | None = None
-    priority: int | None = None
+
+    def texts(self) -> Iterable[str]:
+        return (self.query, *self.documents)
 
     @classmethod
     def preference(cls, server: ServerInfo) -> int:

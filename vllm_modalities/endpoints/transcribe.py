@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 from .._context import Context
 from .._flow import Flow
@@ -19,8 +19,10 @@ class TranscriptionRequest(SpeechRequest):
     `TranscriptionRequest`.
     """
 
-    task: ClassVar[str] = "transcribe"
-    paths: ClassVar[tuple[str, ...]] = ("/v1/audio/transcriptions",)
+    TASK: ClassVar[str] = "transcribe"
+    PATHS: ClassVar[tuple[str, ...]] = ("/v1/audio/transcriptions",)
+
+    response_format: Literal["json", "text", "verbose_json", "diarized_json"] | None = None  # type: ignore[assignment]
 
 
 def transcribe(

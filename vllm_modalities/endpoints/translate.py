@@ -21,9 +21,9 @@ class TranslationRequest(SpeechRequest):
     `TranslationRequest`.
     """
 
-    task: ClassVar[str] = "translate"
-    mapped_as: ClassVar[tuple[str, ...]] = ("transcribe",)
-    paths: ClassVar[tuple[str, ...]] = ("/v1/audio/translations",)
+    TASK: ClassVar[str] = "translate"
+    MAPPED_AS: ClassVar[tuple[str, ...]] = ("transcribe",)
+    PATHS: ClassVar[tuple[str, ...]] = ("/v1/audio/translations",)
 
     def limits(self, server: ServerInfo) -> Iterable[Finding]:
         """The languages that the model writes, where its profile says so."""

@@ -3,13 +3,13 @@
 import pytest
 from _script import FakeVLLM, Play, broken, cut, status
 
+from vllm_modalities._context import Context
+from vllm_modalities._flow import Done, Request, Together, step
 from vllm_modalities.endpoints.embed import embed
 from vllm_modalities.errors import (
-    APIConnectionError,
     APIStatusError,
     InternalServerError,
     RateLimitError,
-    VLLMModalitiesError,
 )
 
 EMBEDDINGS = "/v1/embeddings"
@@ -120,15 +120,15 @@ def test_a_bug_met_on_the_way_is_never_retried() -> None:
 
 
 def test_a_closed_flow_sends_nothing_more() -> None:
-    from vllm_modalities._flow import Request, step
-
+    """Closing one that waits for its answer is what cancelling a call does."""
     play = Play(FakeVLLM())
     play.call(embed, "a")  # discovery is over
-    from vllm_modalities._context import Context
-
     flow = embed(Context(play.fleet), "a")
-    state = step(flow)
+    together = step(flow)
+    assert isinstance(together, Together)
+    (batch,) = together.flows
+    assert isinstance(step(batch), Request)
+    batch.close()
     flow.close()
-    assert not isinstance(state, Request)
-    with pytest.raises(StopIteration):
-        flow.send(None)
+    assert isinstance(step(batch), Done)
+    assert isinstance(step(flow), Done)

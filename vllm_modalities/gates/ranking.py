@@ -1,0 +1,114 @@
+"""Rows for rerank and score."""
+
+from __future__ import annotations
+
+from ._gate import SENT, Action, Gate, Models, When, below
+
+RANKING = ("RerankRequest", "ScoreRequest")
+PROTOCOL = "vllm/entrypoints/pooling/scoring/protocol.py"
+LLM_RERANKERS = Models(
+    "rerankers made of a language model",
+    lambda profile: profile.rerank is not None and profile.rerank.kind == "llm",
+)
+DEAF = Models(
+    "rerankers that read no instruction",
+    lambda profile: profile.rerank is not None and profile.rerank.instruction is False,
+)
+
+RANKING_GATES: tuple[Gate, ...] = (
+    Gate(
+        code="rerank-negative-top-n",
+        requests=("RerankRequest",),
+        field="top_n",
+        when=below(0),
+        action=Action.REFUSE,
+        problem="vLLM before 0.24.0 silently returns every document, 0.24.0 and later answer 400",
+        cure="Leave top_n out, or pass 0, for every document.",
+        source=f"vLLM 0.24.0 {PROTOCOL}, PR #46119; seen on 0.20.2 to 0.32.0",
+    ),
+    *(
+        Gate(
+            code=f"ranking-{field.replace('_', '-')}",
+            requests=RANKING,
+            field=field,
+            until="0.20.0",
+            action=Action.REFUSE,
+            problem="the server drops the field without a word",
+            cure="Shorten the texts before the call, or upgrade the server.",
+            source=f"vLLM 0.20.0 {PROTOCOL}, PR #38827",
+        )
+        for field in ("max_tokens_per_doc", "max_tokens_per_query")
+    ),
+    *(
+        Gate(
+            code=f"ranking-negative-{field.replace('_', '-')}",
+            requests=RANKING,
+            field=field,
+            when=below(0),
+            action=Action.REFUSE,
+            problem="the server answers 400",
+            cure="Pass a number of tokens above 0, or leave it out for no limit.",
+            source="vLLM 0.20.0 vllm/entrypoints/pooling/scoring/io_processor.py; seen on 0.32.0",
+        )
+        for field in ("max_tokens_per_doc", "max_tokens_per_query")
+    ),
+    Gate(
+        code="ranking-max-tokens-scores",
+        requests=RANKING,
+        field="max_tokens_per_doc",
+        when=When("above 0", lambda value: bool(value) and value > 0),
+        models=LLM_RERANKERS,
+        since="0.20.0",
+        until="0.31.0",
+        action=Action.DEFECT,
+        problem="it changes the scores of documents that are shorter than it, too",
+        cure="Leave it out and shorten the documents before the call, or upgrade to 0.31.0.",
+        source="vLLM 0.31.0 vllm/entrypoints/pooling/scoring/io_processor.py",
+    ),
+    *(
+        Gate(
+            code=f"ranking-{field.replace('_', '-')}",
+            requests=RANKING,
+            field=field,
+            when=SENT,
+            until="0.22.0",
+            action=Action.REFUSE,
+            problem="the server drops the field without a word",
+            cure="Upgrade the server, or put the instruction into the query as the model's"
+            " template would.",
+            source=f"vLLM 0.22.0 {PROTOCOL}",
+        )
+        for field in ("instruction", "chat_template_kwargs")
+    ),
+    Gate(
+        code="ranking-deaf-to-instruction",
+        requests=RANKING,
+        field="instruction",
+        models=DEAF,
+        action=Action.NOTE,
+        problem="this model or its template reads no instruction",
+        cure="Leave it out.",
+        source="the model's profile; vLLM examples/pooling/score/template",
+    ),
+    Gate(
+        code="ranking-usage",
+        requests=RANKING,
+        field="usage",
+        since="0.30.0",
+        action=Action.DIFFERS,
+        problem="`usage` counts each query and document once, before that once a pair",
+        cure="Do not add up token counts over these servers.",
+        source="vLLM 0.30.0 vllm/entrypoints/pooling/scoring",
+    ),
+    Gate(
+        code="ranking-templates",
+        requests=RANKING,
+        field="relevance_score",
+        since="0.33.0",
+        action=Action.DIFFERS,
+        problem="a template in the checkpoint's Sentence-Transformers config is applied, which"
+        " changes scores",
+        cure="Do not compare scores over these servers; bring them to one release.",
+        source="vLLM 0.33.0 vllm/entrypoints/pooling/scoring/io_processor.py",
+    ),
+)
