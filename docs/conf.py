@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from importlib.metadata import version as installed
 from pathlib import Path
+
+from sphinx.application import Sphinx
 
 sys.path.insert(0, str(Path(__file__).parent))
 
@@ -29,6 +32,7 @@ myst_heading_anchors = 3
 
 # Docstrings write code in single backticks.
 default_role = "code"
+add_module_names = False
 autodoc_member_order = "bysource"
 autodoc_preserve_defaults = True
 autodoc_typehints_format = "short"
@@ -37,20 +41,20 @@ python_maximum_signature_line_length = 80
 napoleon_google_docstring = True
 napoleon_numpy_docstring = False
 napoleon_use_ivar = True
+napoleon_attr_annotations = False  # the signature has them
+
+# Names of numpy's that Sphinx writes out in full.
+ARRAY = re.compile(r"~?(?:numpy\.)?ndarray\[tuple\[\S*Any, \.\.\.\], \S*dtype\[([^\[\]]+)\]\]")
+LIKE = re.compile(r"\S*_Buffer \| .*_NestedSequence\[complex \| bytes \| str\]")
 
 
-# pydantic writes `Annotated[str, MinLen(min_length=1)]` where a reader looks for `str`.
-CONSTRAINED = re.compile(r"Annotated\[(.+), (?:MinLen|MaxLen|Ge|Gt|Le|Lt|Interval)\([^()]*\)\]")
-
-
-def _plain(
-    app: Sphinx, what: str, name: str, obj: object, options: object, signature: str | None, result: str
-) -> tuple[str | None, str] | None:
-    if signature is None or "Annotated[" not in signature:
-        return None
-    lines = signature.split(", ")
-    return signature, result
+def _in_short(
+    app: Sphinx, what: str, name: str, found: object, options: object, arguments: str, result: str
+) -> tuple[str, str]:
+    short = [text and ARRAY.sub(r"NDArray[\1]", text) for text in (arguments, result)]
+    return short[0] and LIKE.sub("ArrayLike", short[0]), short[1]
 
 
 def setup(app: Sphinx) -> None:
-    app.connect("autodoc-process-signature", _plain)
+    """Sphinx calls this."""
+    app.connect("autodoc-process-signature", _in_short)

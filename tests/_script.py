@@ -54,13 +54,22 @@ ROUTES = {
 
 @dataclass(frozen=True)
 class Answer:
-    """What comes back: `broken` names httpx's exception instead; `cut` breaks off half-way."""
+    """What comes back.
+
+    Attributes:
+        broken: The name of httpx's exception that comes instead.
+        cut: Whether the body breaks off half-way.
+        endless: Called before each part of a body that never ends.
+        silent: Whether nothing ever comes.
+    """
 
     status: int = 200
     content: bytes = b""
     headers: Mapping[str, str] = field(default_factory=dict)
     broken: str = ""
     cut: bool = False
+    endless: Callable[[], object] | None = None
+    silent: bool = False
 
 
 Fault = Callable[[Answer], Answer]
@@ -293,23 +302,31 @@ def mock_transport(servers: Servers, library: ModuleType = httpx) -> Any:
         answer = network[base].answer(sent)
         if answer.broken:
             raise getattr(library, answer.broken)(f"scripted {answer.broken}")
-        if answer.cut:
-            return library.Response(answer.status, headers=answer.headers, stream=_half(answer))
-        return library.Response(answer.status, headers=answer.headers, content=answer.content)
-
-    def _half(answer: Answer) -> Any:
-        class Half(library.SyncByteStream, library.AsyncByteStream):
-            def __iter__(self) -> Iterator[bytes]:
-                yield answer.content[: len(answer.content) // 2]
-                raise library.RemoteProtocolError("peer closed connection")
-
-            async def __aiter__(self) -> Any:
-                for part in self:
-                    yield part
-
-        return Half()
+        if answer.silent:
+            return anyio.sleep_forever()
+        body = {"content": answer.content}
+        if answer.cut or answer.endless:
+            body = {"stream": _stream(library, answer)}
+        return library.Response(answer.status, headers=answer.headers, **body)
 
     return library.MockTransport(handler)
+
+
+def _stream(library: ModuleType, answer: Answer) -> Any:
+    class Stream(library.SyncByteStream, library.AsyncByteStream):
+        def __iter__(self) -> Iterator[bytes]:
+            while answer.endless:
+                answer.endless()
+                yield b" "
+            yield answer.content[: len(answer.content) // 2]
+            raise library.RemoteProtocolError("peer closed connection")
+
+        async def __aiter__(self) -> Any:
+            for part in self:
+                await anyio.lowlevel.checkpoint()
+                yield part
+
+    return Stream()
 
 
 class Talker:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
 from . import _routing
+from ._caller import Caller, caller
 from ._exchange import post
 from ._fleet import Fleet, Replica
 from ._flow import Flow, Response
 from ._wire import RequestModel
+from .errors import Finding
 from .gates import Validation
 from .profiles import Profile
 from .server import ModelInfo, ServerInfo
@@ -40,11 +42,21 @@ class Context:
         fleet: The servers, shared by all calls.
         options: This client's settings.
         ends: `fleet.clock()` time at which the call must be over; None is unbounded.
+        caller: The user's line, for warnings.
     """
 
     fleet: Fleet
     options: Options = Options()
     ends: float | None = None
+    caller: Caller = field(default_factory=caller)
+    _said: set[str] = field(default_factory=set)
+
+    def report(self, findings: Iterable[Finding]) -> None:
+        """Give the Python warnings that `findings` call for, each once a call."""
+        for finding in findings:
+            if finding.warns is not None and finding.code not in self._said:
+                self._said.add(finding.code)
+                self.caller.warn(str(finding), finding.warns)
 
     def find(self, wanted: type[RequestModel], model: str | None) -> Flow[Target]:
         """The servers that do `wanted` with `model`; asks who is there where that is not known.

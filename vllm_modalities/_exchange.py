@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING
 from ._flow import Flow, Request, Response, Sleep
 from ._retry import is_transient, policy
 from .errors import (
+    Finding,
     InternalServerError,
     NotFoundError,
     UnsupportedTaskError,
     VLLMModalitiesError,
 )
-from .gates import admit
+from .gates import admit, differing
 from .server import ServerInfo
 
 if TYPE_CHECKING:
@@ -94,10 +95,15 @@ def get(context: Context, replica: Replica, path: str, timeout: float) -> Flow[R
 
 def post(context: Context, replicas: Sequence[Replica], body: RequestModel) -> Flow[Response]:
     """Send `body`, as each server's release takes it, to the first of `replicas` that answers."""
+    mixed: tuple[Finding, ...] = ()
+    if len(replicas) > 1 and context.options.validation != "off":
+        mixed = tuple(differing(body, [replica.info for replica in replicas if replica.info]))
 
     def ask(replica: Replica, seconds: float) -> Flow[Response]:
         info = replica.info or ServerInfo(url=replica.url)
         fields, findings = admit(info, body, context.options.validation)
+        findings += mixed
+        context.report(findings)
         form = body.as_form(fields)
         for path in _paths(replica, body):
             request = Request(
@@ -122,7 +128,7 @@ def post(context: Context, replicas: Sequence[Replica], body: RequestModel) -> F
                 replica.lacks(body.TASK)
                 raise UnsupportedTaskError(f"{replica.url} says: {error.message}") from error
             else:
-                return replace(response, findings=findings)
+                return replace(response, findings=findings, release=info.version)
         raise UnsupportedTaskError(
             f"{replica.url} has no route {' or '.join(body.PATHS)}: its model does not do this;"
             " `client.servers()` shows what each server does"

@@ -34,6 +34,7 @@ class Replica:
         error: Why it is not known, or stopped being reachable.
         due: `clock()` time after which it is asked again who it is.
         unlisted: Tasks and paths that it turned out not to have.
+        spelled: Its model's own names for input types, by the names that callers use.
     """
 
     def __init__(self, url: str, tasks: frozenset[str] | None = None) -> None:
@@ -43,6 +44,7 @@ class Replica:
         self.error: VLLMModalitiesError | None = None
         self.due = float("-inf")
         self.unlisted: frozenset[str] = frozenset()
+        self.spelled: dict[str, str] = {}
         self.outstanding = 0
         self.failures = 0
         self.aside_until = float("-inf")
@@ -61,6 +63,11 @@ class Replica:
         finally:
             with self._lock:
                 self.outstanding -= 1
+
+    @property
+    def has_been_known(self) -> bool:
+        """Whether it has ever said who it is."""
+        return self.info is not None
 
     def failed(self, error: VLLMModalitiesError, now: float) -> None:
         """Set aside for a while, longer each time; it may come back as another release."""

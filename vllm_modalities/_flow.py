@@ -10,12 +10,15 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Generator, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Generic, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
 
 import pydantic
 import pydantic_core
 
 from .errors import Finding, ResponseError, VLLMModalitiesError
+
+if TYPE_CHECKING:
+    from .server import ServerVersion
 
 T = TypeVar("T")
 Body = TypeVar("Body", bound=pydantic.BaseModel)
@@ -44,6 +47,7 @@ class Response:
         content: The whole body.
         server: The URL of the server that answered.
         findings: What was doubtful about the request on that server.
+        release: That server's vLLM release, if it tells.
     """
 
     status: int
@@ -51,6 +55,7 @@ class Response:
     content: bytes
     server: str = ""
     findings: tuple[Finding, ...] = ()
+    release: ServerVersion | None = None
 
     def json(self) -> Any:
         """The body as JSON; ResponseError if it is not JSON, or an error in disguise."""

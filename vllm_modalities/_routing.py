@@ -11,6 +11,7 @@ from ._fleet import Replica
 from ._flow import Alone, Flow, Response, Together
 from ._wire import TASKS, RequestModel
 from .errors import (
+    APIStatusError,
     AuthenticationError,
     Finding,
     InvalidRequestError,
@@ -19,6 +20,7 @@ from .errors import (
     UnknownModelError,
     UnsupportedTaskError,
     VLLMModalitiesError,
+    VLLMModalitiesWarning,
 )
 from .server import ServerInfo, read_models, read_routes, read_version, tell
 
@@ -46,12 +48,42 @@ def find(
         able = _serving(able, model)
         if not able:
             raise _not_serving(context, wanted, model)
+    if model is None and len({_base_model(r.info) for r in able if r.info}) > 1:
+        able = yield from _having_route(context, able, wanted)
+        if not able:
+            raise _unsupported(context, wanted)
     best = min(wanted.preference(r.info) for r in able if r.info)
     able = [r for r in able if r.info and wanted.preference(r.info) == best]
     names = {_base_model(r.info) for r in able if r.info} if model is None else {model}
     if len(names) > 1:
         raise _ambiguous(wanted, names)
     return names.pop(), able
+
+
+def _having_route(
+    context: Context, replicas: Sequence[Replica], wanted: type[RequestModel]
+) -> Flow[list[Replica]]:
+    """Those that have the route, asking each that hides its routes: one cheap GET, once."""
+    unsure = [r for r in replicas if r.tasks is None and r.info and not r.info.routes]
+    yield from Together([_ask_route(context, replica, wanted) for replica in unsure])
+    return [replica for replica in replicas if _does(replica, wanted)]
+
+
+def _ask_route(context: Context, replica: Replica, wanted: type[RequestModel]) -> Flow[None]:
+    """A GET of a POST route is a 405 where the route exists, a 404 where it does not."""
+    for path in wanted.PATHS:
+        if path in replica.unlisted:
+            continue
+        try:
+            yield from get(context, replica, path, ASKED_FOR)
+        except NotFoundError as error:
+            if error.status_code == 404:
+                replica.lacks(path)
+                continue
+        except APIStatusError:
+            pass
+        return
+    replica.lacks(wanted.TASK)
 
 
 def known(context: Context) -> Flow[None]:
@@ -96,6 +128,8 @@ def _ask_who(context: Context, replica: Replica) -> Flow[None]:
         if replica.info is not None:
             replica.info = replace(replica.info, healthy=False)
     else:
+        if info.version is None and not replica.has_been_known:
+            context.report([_unknown_release(info.url)])
         replica.known(info, context.fleet.clock())
 
 
@@ -170,6 +204,17 @@ def _infos(context: Context) -> list[ServerInfo]:
         replica.info or ServerInfo(url=replica.url, healthy=False)
         for replica in context.fleet.replicas
     ]
+
+
+def _unknown_release(url: str) -> Finding:
+    return Finding(
+        code=f"unknown-release {url}",
+        severity="warning",
+        field="",
+        message=f"{url} does not tell its vLLM release, so what depends on it is not checked;"
+        " if you know it, pass server_version",
+        warns=VLLMModalitiesWarning,
+    )
 
 
 def _unsupported(context: Context, wanted: type[RequestModel]) -> UnsupportedTaskError:

@@ -8,6 +8,7 @@ from dataclasses import replace
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, ClassVar, Concatenate, ParamSpec, Self, TypeVar
 
+from ._caller import caller
 from ._context import Context, Options, Transport
 from ._drivers import AsyncDriver, Driver
 from ._endpoint import Endpoint
@@ -133,7 +134,7 @@ class _Endpoints:
     ) -> Flow[T]:
         seconds = self._options.deadline
         ends = None if seconds is None else self._fleet.clock() + seconds
-        return build(Context(self._fleet, self._options, ends), *args, **kwargs)
+        return build(Context(self._fleet, self._options, ends, caller()), *args, **kwargs)
 
 
 class Client(_Endpoints):

@@ -74,7 +74,7 @@ class ChatFields(PoolingFields):
     @property
     def has_message_batch(self) -> bool:
         """Whether `messages` holds several conversations."""
-        return bool(self.messages) and isinstance(self.messages[0], tuple)
+        return any(isinstance(message, tuple) for message in self.messages or ())
 
     @property
     def has_both_shapes(self) -> bool:

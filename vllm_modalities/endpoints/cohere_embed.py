@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar, Literal
 
+from .._context import Target
+from .._flow import Flow, Response
+from .._results import AnswerModel, Usage
 from .._sizes import size_findings
 from .._wire import RequestModel
-from ..errors import Finding
+from ..errors import BadRequestError, Finding
 from ..server import ServerInfo
+from ..vectors import decode
+from ._prompts import same_name
+from ._rows import Matrix
+
+_SUPPORTED = re.compile(r"Supported values: (.+?)\s*$")
 
 
 class CohereEmbedRequest(RequestModel):
@@ -46,3 +55,68 @@ class CohereEmbedRequest(RequestModel):
         if self.output_dimension is not None:
             model = server.model(self.model)
             yield from size_findings(self.output_dimension, model, server.version)
+
+
+class _Embeddings(AnswerModel):
+    base64: list[str]
+
+
+class _Units(AnswerModel):
+    input_tokens: int = 0
+
+
+class _Meta(AnswerModel):
+    billed_units: _Units = _Units()
+
+
+class _Answer(AnswerModel):
+    embeddings: _Embeddings
+    meta: _Meta = _Meta()
+
+
+class CohereRoute:
+    """`/v2/embed`, which puts the model's own prompt before each text."""
+
+    def __init__(self, template: CohereEmbedRequest) -> None:
+        self._template = template
+
+    def body(self, texts: tuple[str, ...], width: int | None) -> CohereEmbedRequest:
+        return self._template.model_copy(update={"texts": texts})
+
+    def read(
+        self,
+        response: Response,
+        count: int,
+        width: int | None,
+    ) -> tuple[Matrix, Usage]:
+        body = response.parse(_Answer)
+        try:
+            if len(body.embeddings.base64) != count:
+                raise ValueError(f"expected {count} vectors, got {len(body.embeddings.base64)}")
+            vectors = decode.from_base64(body.embeddings.base64)
+        except ValueError as error:
+            raise response.fault(str(error)) from None
+        tokens = body.meta.billed_units.input_tokens
+        return vectors, Usage(prompt_tokens=tokens, total_tokens=tokens)
+
+
+def server_name(target: Target, template: CohereEmbedRequest) -> Flow[str | None]:
+    """The server's own name for `input_type`, asked once with one short text.
+
+    A name that the server does not know is a 400 that lists those it knows.
+    """
+    wanted = template.input_type or ""
+    spelled = target.replicas[0].spelled
+    if wanted not in spelled:
+        name = wanted
+        try:
+            yield from target.post(template.model_copy(update={"texts": ("a",)}))
+        except BadRequestError as error:
+            listed = _SUPPORTED.search(error.message)
+            other = same_name(wanted, listed[1].split(", ")) if listed else None
+            if other is None:
+                raise
+            name = other
+        for replica in target.replicas:
+            replica.spelled[wanted] = name
+    return spelled[wanted]

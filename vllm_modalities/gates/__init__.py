@@ -6,11 +6,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any, Literal
 
 from .._wire import RequestModel
-from ..errors import Finding, InvalidRequestError
+from ..errors import Finding, InvalidRequestError, VLLMModalitiesWarning
 from ..server import ServerInfo, ServerVersion
 from ._gate import Action, Gate, Models, When
 from .embeddings import EMBEDDING_GATES
@@ -64,6 +65,10 @@ def admit(
     errors = [finding for finding in findings if finding.severity == "error"]
     if errors and validation == "error":
         raise InvalidRequestError(errors)
+    findings = [
+        replace(finding, warns=VLLMModalitiesWarning) if finding in errors else finding
+        for finding in findings
+    ]
     findings += [
         Finding(
             code="extra-body",

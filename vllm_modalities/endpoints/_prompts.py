@@ -1,0 +1,61 @@
+"""What goes before a text, by input type: the model's own prompt, on the client."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from ..errors import Finding, InvalidRequestError, ModelUsageWarning
+from ..profiles import Profile
+
+# The names that models and Cohere use for the same two things.
+SYNONYMS = (
+    ("query", "search_query", "retrieval.query", "Retrieval-query"),
+    ("document", "search_document", "passage", "retrieval.passage", "Retrieval-document"),
+)
+
+
+def same_name(wanted: str, names: Iterable[str]) -> str | None:
+    """`wanted` as it stands among `names`, or another name there for the same thing."""
+    names = list(names)
+    group = next((group for group in SYNONYMS if wanted in group), ())
+    return next((name for name in (wanted, *group) if name in names), None)
+
+
+def prompt_for(profile: Profile, input_type: str) -> str | None:
+    """What the model wants before a text of that type; None if its prompts are not known.
+
+    Raises:
+        InvalidRequestError: The model has prompts, and none of that name.
+    """
+    prompts = profile.embed.prompts if profile.embed else {}
+    if not prompts:
+        return None
+    name = same_name(input_type, prompts)
+    if name is None:
+        known = ", ".join(map(repr, prompts))
+        message = f"input_type={input_type!r}: {profile.name} has {known}"
+        raise InvalidRequestError(
+            [Finding(code="input-type", severity="error", field="input_type", message=message)]
+        )
+    return prompts[name]
+
+
+def missing_prompt(profile: Profile, texts: Iterable[str]) -> list[Finding]:
+    """A warning, if the model was trained with prompts and no text begins with one."""
+    embed = profile.embed
+    if embed is None or not embed.needs_prompt:
+        return []
+    prompts = tuple(prompt for prompt in embed.prompts.values() if prompt)
+    if any(text.startswith(prompts) for text in texts):
+        return []
+    return [
+        Finding(
+            code="missing-prompt",
+            severity="warning",
+            field="input_type",
+            message=f"{profile.name} was trained with words before its texts, such as"
+            f' {prompts[0]!r}; pass input_type="query" or "document", or vectors are worse',
+            source=embed.sources.get("prompts", ""),
+            warns=ModelUsageWarning,
+        )
+    ]
