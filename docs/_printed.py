@@ -1,83 +1,16 @@
-"""What pages print from the code: `gate-table` and `request-models`."""
+"""`request-models`: every request model and its fields, printed from the code."""
 
 from __future__ import annotations
 
 import inspect
 from collections.abc import Iterator
-from itertools import groupby
 
 from docutils import nodes
-from docutils.parsers.rst import Directive
 from pydantic.fields import FieldInfo
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
-import vllm_modalities  # defines every request model
 from vllm_modalities._wire import TASKS, RequestModel
-from vllm_modalities.gates import GATES, Gate
-
-COLUMNS = (("Field", 26), ("vLLM", 16), ("What it does, and what is done here", 58))
-
-
-class GateTable(Directive):
-    """Every row, under the request models that it concerns."""
-
-    def run(self) -> list[nodes.Node]:
-        ordered = sorted(GATES, key=lambda gate: gate.requests)
-        printed: list[nodes.Node] = []
-        for requests, gates in groupby(ordered, key=lambda gate: gate.requests):
-            title = nodes.rubric("", "", *_listed(requests))
-            printed += [title, _table(list(gates))]
-        return printed
-
-
-def _table(gates: list[Gate]) -> nodes.table:
-    group = nodes.tgroup(cols=len(COLUMNS))
-    group += [nodes.colspec(colwidth=width) for _, width in COLUMNS]
-    head, body = nodes.thead(), nodes.tbody()
-    head += _row(*([nodes.paragraph(text=title)] for title, _ in COLUMNS))
-    body += [_printed(gate) for gate in gates]
-    group += [head, body]
-    table = nodes.table(classes=["gates", "colwidths-given"])
-    table += group
-    return table
-
-
-def _printed(gate: Gate) -> nodes.row:
-    about = nodes.paragraph("", "", nodes.literal(text=gate.field), nodes.Text(f" {gate.when.words}"))
-    models = [] if gate.models.words == "every model" else [nodes.paragraph(text=gate.models.words)]
-    done = nodes.strong("", "", *_with_code(f"{_sentence(gate.action.value)} "))
-    problem, cure = _with_code(f"{_sentence(gate.problem)} "), _with_code(gate.cure)
-    words = nodes.paragraph("", "", *problem, done, *cure)
-    source = nodes.paragraph("", "", *_with_code(gate.source), classes=["source"])
-    return _row([about, *models], [nodes.paragraph(text=gate.window)], [words, source])
-
-
-def _sentence(text: str) -> str:
-    first = text if text.startswith("vLLM") else f"{text[0].upper()}{text[1:]}"
-    return f"{first}."
-
-
-def _with_code(text: str) -> list[nodes.Node]:
-    """What stands between backticks is code."""
-    parts = enumerate(text.split("`"))
-    return [nodes.literal(text=part) if place % 2 else nodes.Text(part) for place, part in parts]
-
-
-def _listed(names: tuple[str, ...]) -> list[nodes.Node]:
-    listed: list[nodes.Node] = []
-    for name in names:
-        listed += [nodes.literal(text=name), nodes.Text(" ")]
-    return listed
-
-
-def _row(*cells: list[nodes.Node]) -> nodes.row:
-    row = nodes.row()
-    for cell in cells:
-        entry = nodes.entry()
-        entry += cell
-        row += entry
-    return row
 
 
 class RequestModels(SphinxDirective):
@@ -134,6 +67,5 @@ def _limits(field: FieldInfo) -> str:
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
-    app.add_directive("gate-table", GateTable)
     app.add_directive("request-models", RequestModels)
     return {"parallel_read_safe": True}

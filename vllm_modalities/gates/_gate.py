@@ -32,8 +32,13 @@ class When:
 
 
 SENT = When("given", lambda value: value is not None)
+ANY = When("", lambda _: True)
 ABSENT = When("left out", lambda value: value is None)
-TRUE = When("true", bool)
+
+
+def that(words: str) -> When:
+    """A property of the request that is true or not."""
+    return When(words, bool)
 
 
 def below(number: float) -> When:
@@ -41,7 +46,7 @@ def below(number: float) -> When:
 
 
 def above(number: float) -> When:
-    return When(f"above {number:g}", lambda value: value is not None and value > number)
+    return When(f"above {number:,}", lambda value: value is not None and value > number)
 
 
 def one_of(*values: Any) -> When:
@@ -75,12 +80,13 @@ class Gate:
     Attributes:
         code: Stable name.
         requests: Names of the request models it concerns.
-        field: The field, in the server's spelling, or a property of the request model.
+        field: The field, in the server's spelling.
+        reads: The property of the request model that is looked at, where it is not the field.
         when: The values it concerns.
         models: The models it concerns.
         since, until: vLLM releases; None is open.
         action: What is done.
-        problem: What the server does with it.
+        problem: What the server does with it; `{value}` stands for what was read.
         cure: What to do instead.
         source: Where that is read or seen.
     """
@@ -88,6 +94,7 @@ class Gate:
     code: str
     requests: tuple[str, ...]
     field: str
+    reads: str | None = None
     when: When = SENT
     models: Models = ALL
     since: str | None = None
@@ -122,21 +129,23 @@ class Gate:
         return (
             type(request).__name__ in self.requests
             and self.models.holds(profile)
-            and self.when.holds(value_of(request, self.field))
+            and self.when.holds(value_of(request, self.reads or self.field))
         )
 
     def finding(self, request: RequestModel, version: ServerVersion | None) -> Finding:
         """What is said of `request`."""
-        value = value_of(request, self.field)
-        shown = "" if value is None or value is True else f"={str(value)[:40]!r}"
-        if isinstance(value, int | float) and value is not True:
-            shown = f"={value:g}"
+        value = value_of(request, self.reads or self.field)
+        shown = f"{value:,}" if isinstance(value, int | float) else str(value)[:40]
+        problem = self.problem.replace("{value}", shown)
+        if self.reads is None and value is not None:
+            given = value if isinstance(value, int | float) else repr(str(value)[:40])
+            problem = f"{self.field}={given}: {problem}"
         runs = f"; this server runs {version}" if version and (self.since or self.until) else ""
         return Finding(
             code=self.code,
             severity="error" if self.action is Action.REFUSE else "warning",
             field=self.field,
-            message=f"{self.field}{shown}: {self.problem} ({self.window}{runs}). {self.cure}",
+            message=f"{problem} ({self.window}{runs}). {self.cure}",
             since=self.since,
             until=self.until,
             source=self.source,

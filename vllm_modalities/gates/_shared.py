@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..profiles import Profile
-from ._gate import SENT, Action, Gate, Models, When, above, containing, longer_than, one_of
+from ._gate import SENT, Action, Gate, Models, above, containing, longer_than, one_of, that
 
 POOLING = (
     "EmbeddingRequest",
@@ -106,12 +106,13 @@ SHARED_GATES: tuple[Gate, ...] = (
     Gate(
         code="pooling-last-token-chunks",
         requests=POOLING,
-        field="longest",
+        field="input",
+        reads="longest",
         when=above(8000),
         models=LAST_POOLING,
         until="0.26.0",
         action=Action.DEFECT,
-        problem="characters in one input: where such a prompt is prefilled in chunks under"
+        problem="an input of {value} characters: where such a prompt is prefilled in chunks under"
         " torch.compile (the default), vectors and scores are wrong and vary",
         cure="Upgrade to 0.26.0 or later and compute them anew, or serve with --enforce-eager.",
         source="vLLM PR #48901",
@@ -121,7 +122,7 @@ SHARED_GATES: tuple[Gate, ...] = (
             code=f"trusted-{field.replace('_', '-')}",
             requests=(*POOLING, "OCRRequest"),
             field=field,
-            when=When("given and not empty", bool),
+            when=that("given and not empty"),
             since="0.31.0",
             action=Action.NOTE,
             problem="the server refuses it unless it was started with --trust-request-mm-kwargs",
@@ -145,7 +146,7 @@ SHARED_GATES: tuple[Gate, ...] = (
         code="media-io-kwargs-cache",
         requests=("EmbeddingRequest", "OCRRequest"),
         field="media_io_kwargs",
-        when=When("given and not empty", bool),
+        when=that("given and not empty"),
         since="0.18.0",
         until="0.30.0",
         action=Action.DEFECT,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ._gate import SENT, TRUE, Action, Gate, When, one_of
+from ._gate import ANY, Action, Gate, When, one_of, that
 from ._shared import SHARED_GATES
 
 EMBED = "vllm/entrypoints/pooling/embed/protocol.py"
@@ -34,8 +34,9 @@ EMBEDDING_GATES: tuple[Gate, ...] = (
     Gate(
         code="embeddings-message-input",
         requests=("EmbeddingRequest",),
-        field="has_message_input",
-        when=TRUE,
+        field="input",
+        reads="has_message_input",
+        when=that("holding chat messages"),
         until="0.24.0",
         action=Action.REFUSE,
         problem="messages in `input` are a 400",
@@ -45,8 +46,9 @@ EMBEDDING_GATES: tuple[Gate, ...] = (
     Gate(
         code="embeddings-message-batch",
         requests=("EmbeddingRequest",),
-        field="has_message_batch",
-        when=TRUE,
+        field="messages",
+        reads="has_message_batch",
+        when=that("holding several conversations"),
         until="0.24.0",
         action=Action.REFUSE,
         problem="several conversations in one request are a 400",
@@ -67,7 +69,7 @@ EMBEDDING_GATES: tuple[Gate, ...] = (
         code="cohere-embed-route",
         requests=("CohereEmbedRequest",),
         field="model",
-        when=When("any", lambda _: True),
+        when=ANY,
         until="0.18.0",
         action=Action.REFUSE,
         problem="the server has no /v2/embed",
@@ -113,8 +115,9 @@ EMBEDDING_GATES: tuple[Gate, ...] = (
     Gate(
         code="embeddings-both-shapes",
         requests=("EmbeddingRequest",),
-        field="has_both_shapes",
-        when=TRUE,
+        field="messages",
+        reads="has_both_shapes",
+        when=that("together with `input`"),
         action=Action.REFUSE,
         problem="with both `input` and `messages` the server takes the messages without a word",
         cure="Send one of them.",
@@ -123,10 +126,12 @@ EMBEDDING_GATES: tuple[Gate, ...] = (
     Gate(
         code="embeddings-chat-options",
         requests=("EmbeddingRequest",),
-        field="text_with_chat_options",
-        when=SENT,
+        field="chat_template_kwargs",
+        reads="text_with_chat_options",
+        when=When("and its like with plain text", lambda value: value is not None),
         action=Action.REFUSE,
-        problem="plain text never passes through the chat template, so the server drops this",
+        problem="{value} with plain text: that never passes through the chat template, so the"
+        " server drops it",
         cure="Send messages, or leave it out.",
         source=f"vLLM 0.16.0 {EMBED}, `EmbeddingCompletionRequest`",
     ),

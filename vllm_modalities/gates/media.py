@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ._gate import ABSENT, SENT, TRUE, Action, Gate, Models, above, one_of
+from ._gate import ABSENT, ANY, SENT, Action, Gate, Models, above, one_of, that
 
 SPEECH = ("TranscriptionRequest", "TranslationRequest")
 OLD = "vllm/entrypoints/openai/speech_to_text/protocol.py"
@@ -17,10 +17,11 @@ MEDIA_GATES: tuple[Gate, ...] = (
     Gate(
         code="audio-size",
         requests=SPEECH,
-        field="size",
+        field="file",
+        reads="size",
         when=above(25 * 1024**2),
         action=Action.REFUSE,
-        problem="bytes: the server takes at most 25 MiB a file and answers 400",
+        problem="a file of {value} bytes: the server takes at most 25 MiB a file and answers 400",
         cure="Cut the recording into pieces; if the server runs with a higher"
         ' VLLM_MAX_AUDIO_CLIP_FILESIZE_MB, pass validation="warn".',
         source="vLLM 0.16.0 vllm/envs.py; seen on 0.32.0",
@@ -28,11 +29,12 @@ MEDIA_GATES: tuple[Gate, ...] = (
     Gate(
         code="audio-duration",
         requests=SPEECH,
-        field="duration",
+        field="file",
+        reads="duration",
         when=above(600.0),
         since="0.24.0",
         action=Action.REFUSE,
-        problem="seconds: the server takes at most 600 s a file and answers 400",
+        problem="{value} seconds of audio: the server takes at most 600 s a file and answers 400",
         cure="Cut the recording into pieces; if the server runs with a higher"
         ' VLLM_MAX_AUDIO_DECODE_DURATION_S, pass validation="warn".',
         source="vLLM 0.24.0 vllm/envs.py; seen on 0.32.0",
@@ -77,7 +79,7 @@ MEDIA_GATES: tuple[Gate, ...] = (
         code="speech-beam-search",
         requests=SPEECH,
         field="use_beam_search",
-        when=TRUE,
+        when=that("true"),
         until="0.18.0",
         action=Action.REFUSE,
         problem="the server drops the field without a word and decodes greedily",
@@ -110,8 +112,9 @@ MEDIA_GATES: tuple[Gate, ...] = (
     Gate(
         code="speech-verbose-language",
         requests=SPEECH,
-        field="is_verbose_without_language",
-        when=TRUE,
+        field="response_format",
+        reads="is_verbose_without_language",
+        when=that("'verbose_json' without a language"),
         until="0.17.0",
         action=Action.REFUSE,
         problem="verbose_json without a language is a 400",
@@ -121,8 +124,9 @@ MEDIA_GATES: tuple[Gate, ...] = (
     Gate(
         code="speech-long-verbose-times",
         requests=SPEECH,
-        field="is_long_verbose",
-        when=TRUE,
+        field="response_format",
+        reads="is_long_verbose",
+        when=that("'verbose_json' of more than 30 s of audio"),
         until="0.27.0",
         action=Action.DEFECT,
         problem="segment times after the first 30 s drift, by about half a second a chunk",
@@ -132,8 +136,9 @@ MEDIA_GATES: tuple[Gate, ...] = (
     Gate(
         code="speech-verbose-loses-text",
         requests=SPEECH,
-        field="is_verbose",
-        when=TRUE,
+        field="response_format",
+        reads="is_verbose",
+        when=that("'verbose_json'"),
         action=Action.DEFECT,
         problem="verbose_json drops the words after the last timestamp of each 30 s",
         cure='Compare with response_format="json".',
@@ -142,8 +147,9 @@ MEDIA_GATES: tuple[Gate, ...] = (
     Gate(
         code="speech-long-glued",
         requests=SPEECH,
-        field="is_long",
-        when=TRUE,
+        field="file",
+        reads="is_long",
+        when=that("of more than 30 s of audio"),
         until="0.20.0",
         action=Action.DEFECT,
         problem="the texts of the 30 s chunks are joined without a blank, so words are glued",
@@ -166,6 +172,7 @@ MEDIA_GATES: tuple[Gate, ...] = (
         code="ocr-gibberish",
         requests=("OCRRequest",),
         field="model",
+        when=ANY,
         models=_named("DeepSeek-OCR"),
         since="0.19.0",
         until="0.19.1",
@@ -187,12 +194,13 @@ MEDIA_GATES: tuple[Gate, ...] = (
     Gate(
         code="ocr-pixels",
         requests=("OCRRequest",),
-        field="pixels",
+        field="messages",
+        reads="pixels",
         when=above(178_956_970),
         since="0.25.0",
         action=Action.REFUSE,
-        problem="pixels: the server takes at most 178,956,970 an image, and from 0.33.0 over all"
-        " images of a request, and answers 400",
+        problem="{value} pixels: the server takes at most 178,956,970 an image, and from 0.33.0 over"
+        " all images of a request, and answers 400",
         cure="Scale the image down.",
         source="vLLM 0.25.0 vllm/envs.py, VLLM_MAX_IMAGE_PIXELS; 0.33.0,"
         " VLLM_MAX_MEDIA_REQUEST_DECODE_BYTES",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ._gate import SENT, Action, Gate, Models, When, below
+from ._gate import ANY, SENT, Action, Gate, Models, When, below
 
 RANKING = ("RerankRequest", "ScoreRequest")
 PROTOCOL = "vllm/entrypoints/pooling/scoring/protocol.py"
@@ -94,6 +94,7 @@ RANKING_GATES: tuple[Gate, ...] = (
         code="ranking-usage",
         requests=RANKING,
         field="usage",
+        when=ANY,
         since="0.30.0",
         action=Action.DIFFERS,
         problem="`usage` counts each query and document once, before that once a pair",
@@ -104,6 +105,7 @@ RANKING_GATES: tuple[Gate, ...] = (
         code="ranking-templates",
         requests=RANKING,
         field="relevance_score",
+        when=ANY,
         since="0.33.0",
         action=Action.DIFFERS,
         problem="a template in the checkpoint's Sentence-Transformers config is applied, which"

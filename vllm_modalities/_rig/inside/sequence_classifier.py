@@ -5,7 +5,7 @@ usage: sequence_classifier FOLDER TOKENIZER_FOLDER LABEL [LABEL ...]
 No package on PyPI carries the weights of a real reranker, so the order that this one gives means
 nothing; it is the same every time, and its scores are far enough apart to be told from each other.
 """
-# mypy: disable-error-code="import-not-found"
+# pyright: reportMissingImports=false
 
 from __future__ import annotations
 

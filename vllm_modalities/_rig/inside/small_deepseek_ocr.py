@@ -6,7 +6,7 @@ vLLM runs its real code for the model (image tiles, prompts, the n-gram processo
 up at load time. The same numbers each time, so at temperature 0 the same picture gives the same
 text: nonsense of 271 byte-like tokens that soon runs in circles, which `ngram_size` then breaks.
 """
-# mypy: disable-error-code="import-not-found"
+# pyright: reportMissingImports=false
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from typing import Any
 
 from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers
 
-BEGIN, END, PAD = "<｜begin▁of▁sentence｜>", "<｜end▁of▁sentence｜>", "<｜▁pad▁｜>"  # noqa: RUF001
+BEGIN, END, PAD = "<｜begin▁of▁sentence｜>", "<｜end▁of▁sentence｜>", "<｜▁pad▁｜>"
 CONTROL = (
     *(BEGIN, END, PAD, "<image>", "<|grounding|>"),
     *("<|ref|>", "<|/ref|>", "<|det|>", "<|/det|>", "<|User|>", "<|Assistant|>"),
@@ -30,7 +30,7 @@ LENGTH = 8192
 def tokenizer() -> Tokenizer:
     """One token a byte, then DeepSeek's control tokens and the ones that tables repeat."""
     alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
-    built = Tokenizer(models.BPE({letter: id for id, letter in enumerate(alphabet)}, []))
+    built = Tokenizer(models.BPE({letter: number for number, letter in enumerate(alphabet)}, []))
     built.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
     built.decoder = decoders.ByteLevel()
     built.add_special_tokens([AddedToken(token, special=True) for token in CONTROL])

@@ -86,7 +86,9 @@ def generation(config: Json, ids: dict[str, int], *, multilingual: bool) -> Json
     if multilingual:
         languages = range(ids["<|en|>"], ids["<|translate|>"])
         settings["task_to_id"] = {task: ids[f"<|{task}|>"] for task in ("transcribe", "translate")}
-        settings["lang_to_id"] = {token: id for token, id in ids.items() if id in languages}
+        settings["lang_to_id"] = {
+            token: number for token, number in ids.items() if number in languages
+        }
     return settings
 
 

@@ -5,7 +5,7 @@ usage: whisper_weights FOLDER MODEL_BIN [NEXT_PART ...]
 The file's layout is that of CTranslate2, python/ctranslate2/specs/model_spec.py,
 `ModelSpec._serialize`; its names those of specs/whisper_spec.py and specs/transformer_spec.py.
 """
-# mypy: disable-error-code="import-not-found"
+# pyright: reportMissingImports=false
 
 from __future__ import annotations
 

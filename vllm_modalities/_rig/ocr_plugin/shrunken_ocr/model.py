@@ -1,5 +1,6 @@
 """vLLM's own DeepSeek-OCR, but for the depth and the inner width of its two vision encoders."""
-# mypy: disable-error-code="import-not-found, misc"
+# mypy: disable-error-code="misc"
+# pyright: reportMissingImports=false
 
 from __future__ import annotations
 
@@ -10,7 +11,7 @@ from vllm.model_executor.models import deepencoder, deepseek_ocr
 
 def small_sam() -> Any:
     """SAM's encoder with one layer of width 64; what comes out keeps its shape."""
-    return deepencoder._build_sam(
+    return deepencoder._build_sam(  # noqa: SLF001 - its public builder takes no sizes
         encoder_embed_dim=64,
         encoder_depth=1,
         encoder_num_heads=1,

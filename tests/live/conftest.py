@@ -1,0 +1,44 @@
+"""Real vLLM servers for the tests in this folder, started once for all of them.
+
+A test says which it needs, and takes the fixture:
+
+    @pytest.mark.servers("embed", "rerank")
+    def test_it(servers: Rig) -> None:
+        url = servers["embed"].base_url
+
+What the collected tests name is started side by side before the first of them runs; any other
+server starts when a test first asks for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from vllm_modalities._rig import Report, Rig, running
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "servers(*names): real servers, by their names in the rig")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if Path(__file__).parent in item.path.parents:
+            item.add_marker("live")
+
+
+@pytest.fixture(scope="session")
+def report(request: pytest.FixtureRequest) -> Report:
+    """Lines that are seen while they are news: the terminal's own, not captured."""
+    terminal = request.config.pluginmanager.get_plugin("terminalreporter")
+    return lambda line: terminal.write_line(f"  {line}")
+
+
+@pytest.fixture(scope="session")
+def servers(request: pytest.FixtureRequest, report: Report) -> Iterator[Rig]:
+    marks = (mark for item in request.session.items for mark in item.iter_markers("servers"))
+    with running((name for mark in marks for name in mark.args), report=report) as rig:
+        yield rig
