@@ -34,7 +34,8 @@ class Replica:
         error: Why it is not known, or stopped being reachable.
         due: `clock()` time after which it is asked again who it is.
         unlisted: Tasks and paths that it turned out not to have.
-        spelled: Its model's own names for input types, by the names that callers use.
+        remembered: What answers have shown beside that, such as its model's own names for input
+            types; gone when it comes back as another release.
     """
 
     def __init__(self, url: str, tasks: frozenset[str] | None = None) -> None:
@@ -44,7 +45,7 @@ class Replica:
         self.error: VLLMModalitiesError | None = None
         self.due = float("-inf")
         self.unlisted: frozenset[str] = frozenset()
-        self.spelled: dict[str, str] = {}
+        self.remembered: dict[str, str] = {}
         self.outstanding = 0
         self.failures = 0
         self.aside_until = float("-inf")
@@ -84,6 +85,8 @@ class Replica:
     def known(self, info: ServerInfo, now: float) -> None:
         """Remember who it is, and keep what its models have shown if it is still the same."""
         old = self.info
+        if old is None or old.version != info.version:
+            self.remembered, self.unlisted = {}, frozenset()
         if old is not None and old.version == info.version:
             shown = {model.id: model for model in old.models}
             info = replace(

@@ -77,37 +77,41 @@ def run(block: Block, namespace: dict[str, Any], rewrite: Mapping[str, str]) -> 
     code = block.code
     for pattern, replacement in rewrite.items():
         code = re.sub(pattern, replacement, code)
-    return sum(
-        _holds(statement, comment, block, namespace) for statement, comment in statements(code)
-    )
+    parts = list(statements(code))
+    if not any(VALUE.match(comment) or ERROR.match(comment) for _, comment in parts):
+        exec(compile(code, str(block), "exec", dont_inherit=True), namespace)
+        return 0
+    return sum(_holds(statement, comment, block, namespace) for statement, comment in parts)
 
 
 def _holds(statement: ast.stmt, comment: str, block: Block, namespace: dict[str, Any]) -> bool:
     where = f"{block.page.name}:{block.line + statement.lineno - 1}"
-    if claimed := ERROR.match(comment):
-        try:
-            _execute(statement, where, namespace)
-        except Exception as error:
-            assert type(error).__name__ == claimed[1], f"{where} raised {error!r}"
-            assert _fits(claimed[2], str(error)), f"{where} said: {error}"
-            return True
-        raise AssertionError(f"{where} raised nothing, not {comment}")
-    value = _execute(statement, where, namespace)
+    claimed = ERROR.match(comment)
+    try:
+        value = _execute(statement, where, namespace)
+    except Exception as error:
+        if claimed is None:
+            raise
+        said = f"{type(error).__name__}: {error}"
+        _check(_fits(comment, said), f"{where} raised {said}")
+        return True
+    _check(claimed is None, f"{where} raised nothing")
     if claimed := VALUE.match(comment):
-        assert isinstance(statement, ast.Expr), f"{where} claims the value of a statement"
-        assert _fits(claimed[1], repr(value), whole=True), f"{where} is {value!r}"
+        _check(isinstance(statement, ast.Expr), f"{where} claims the value of a statement")
+        _check(_fits(claimed[1], repr(value), whole=True), f"{where} is {value!r}")
         return True
     return False
+
+
+def _check(holds: bool, otherwise: str) -> None:
+    if not holds:
+        raise AssertionError(otherwise)
 
 
 def _execute(statement: ast.stmt, where: str, namespace: dict[str, Any]) -> Any:
     if isinstance(statement, ast.Expr):
         return eval(compile(ast.Expression(statement.value), where, "eval"), namespace)
-    # Code of a page does what its own imports say, not what those of this file do.
-    future = "annotations" if "annotations" in namespace else ""
-    flags = __import__("__future__").annotations.compiler_flag if future else 0
-    code = compile(ast.Module([statement], []), where, "exec", flags, dont_inherit=True)
-    exec(code, namespace)
+    exec(compile(ast.Module([statement], []), where, "exec", dont_inherit=True), namespace)
     return None
 
 

@@ -5,8 +5,9 @@ import inspect
 import re
 import subprocess
 import tomllib
-import typing
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Literal
 
 import pytest
 from docs._pages import PAGES, ROOT, Block, blocks
@@ -104,7 +105,11 @@ def slug(title: str) -> str:
 def test_every_page_is_in_the_contents() -> None:
     index = (DOCS / "index.md").read_text("utf-8")
     listed = set(
-        re.findall(r"^[\w/-]+$", "".join(re.findall(r"```\{toctree\}(.*?)```", index, re.S)), re.M)
+        re.findall(
+            r"^[\w/-]+$",
+            "".join(re.findall(r"```\{toctree\}(.*?)```", index, re.DOTALL)),
+            re.MULTILINE,
+        )
     )
     pages = {
         str(page.relative_to(DOCS).with_suffix("")) for page in PAGES if page.is_relative_to(DOCS)
@@ -140,17 +145,14 @@ def test_the_types_named_in_signatures_are_spelled_out_as_they_are() -> None:
 
     page = (DOCS / "reference" / "clients.md").read_text("utf-8")
     told = dict(re.findall(r"py:type:: (\w+)\n   :canonical: (.+)", page))
-    names = {"Sequence": typing.Sequence, "Mapping": typing.Mapping, "Literal": typing.Literal}
-    for name, real in {
+    names = {"Sequence": Sequence, "Mapping": Mapping, "Literal": Literal}
+    real = {
         "BaseURL": BaseURL,
         "Transport": Transport,
         "OnError": OnError,
         "Validation": Validation,
-    }.items():
-        spelled = ast.unparse(ast.parse(told[name]))
-        assert str(eval(spelled, names)).replace("typing.", "") == str(real).replace(
-            "collections.abc.", ""
-        ).replace("typing.", ""), name
+    }
+    assert {name: eval(told[name], names) for name in real} == real
 
 
 def test_every_argument_type_of_a_method_is_explained_or_known() -> None:
@@ -212,11 +214,11 @@ def test_ci_runs_the_test_command_of_the_readme() -> None:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
-def test_blocks_fit_the_page(page: Path) -> None:
+def test_blocks_are_python_and_fit_the_page(page: Path) -> None:
     for block in blocks(page):
         ast.parse(block.code)
-        wide = [line for line in block.code.splitlines() if len(line) > 100]
-        assert wide == [], str(block)
+        if page.is_relative_to(DOCS):
+            assert max(map(len, block.code.splitlines())) <= 100, str(block)
 
 
 def test_pages_have_blocks() -> None:

@@ -106,8 +106,9 @@ def server_name(target: Target, template: CohereEmbedRequest) -> Flow[str | None
     A name that the server does not know is a 400 that lists those it knows.
     """
     wanted = template.input_type or ""
-    spelled = target.replicas[0].spelled
-    if wanted not in spelled:
+    key = f"input_type {wanted} of {target.model}"
+    remembered = target.replicas[0].remembered
+    if key not in remembered:
         name = wanted
         try:
             yield from target.post(template.model_copy(update={"texts": ("a",)}))
@@ -118,5 +119,5 @@ def server_name(target: Target, template: CohereEmbedRequest) -> Flow[str | None
                 raise
             name = other
         for replica in target.replicas:
-            replica.spelled[wanted] = name
-    return spelled[wanted]
+            replica.remembered[key] = name
+    return remembered[key]

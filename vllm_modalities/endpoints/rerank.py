@@ -12,6 +12,7 @@ from .._context import Context
 from .._flow import Flow, Response
 from .._results import AnswerModel, Usage, UsageBody, raw, words
 from ..server import ServerInfo
+from ._canary import missing_template
 from ._ranking import RankingFields
 
 ScoreType = Literal["cross-encoder", "bi-encoder", "late-interaction"]
@@ -50,7 +51,6 @@ class _Result(AnswerModel):
 
 class _Ranking(AnswerModel):
     results: list[_Result]
-    model: str | None = None
     usage: UsageBody = UsageBody()
 
 
@@ -151,21 +151,25 @@ def rerank(
         max_tokens_per_doc=max_tokens_per_doc,
         extra_body=extra_body,
     )
+    findings = yield from missing_template(target)
+    context.report(findings)
     response = yield from target.post(request)
-    body = response.parse(_Ranking)
+    ranked, usage = read_ranking(response, request)
     return RerankResult(
-        ranked=_ranked(response, body, request),
+        ranked=ranked,
         model=target.model,
-        usage=body.usage.result(),
+        usage=usage,
         score_type=score_type(target.info),
-        warnings=words(response.findings),
+        warnings=words([*findings, *response.findings]),
         raw=raw([response], context.options.keep_raw),
     )
 
 
-def _ranked(
-    response: Response, body: _Ranking, request: RerankRequest
-) -> tuple[RankedDocument, ...]:
+def read_ranking(
+    response: Response, request: RerankRequest
+) -> tuple[tuple[RankedDocument, ...], Usage]:
+    """The documents of an answer, best first, each sent document at most once; and the tokens."""
+    body = response.parse(_Ranking)
     count = len(request.documents)
     expected = min(request.top_n or count, count)
     indices = [result.index for result in body.results]
@@ -175,10 +179,11 @@ def _ranked(
     if len(indices) != expected and (request.top_n or 0) >= 0:
         raise response.fault(f"the ranking has {len(indices)} documents, not {expected}")
     best_first = sorted(body.results, key=lambda result: -result.relevance_score)
-    return tuple(
+    ranked = tuple(
         RankedDocument(result.index, result.relevance_score, request.documents[result.index])
         for result in best_first
     )
+    return ranked, body.usage.result()
 
 
 def score_type(server: ServerInfo) -> ScoreType | None:

@@ -199,8 +199,8 @@ MEDIA_GATES: tuple[Gate, ...] = (
         when=above(178_956_970),
         since="0.25.0",
         action=Action.REFUSE,
-        problem="{value} pixels: the server takes at most 178,956,970 an image, and from 0.33.0 over"
-        " all images of a request, and answers 400",
+        problem="{value} pixels: the server takes at most 178,956,970 an image, and from 0.33.0"
+        " over all images of a request, and answers 400",
         cure="Scale the image down.",
         source="vLLM 0.25.0 vllm/envs.py, VLLM_MAX_IMAGE_PIXELS; 0.33.0,"
         " VLLM_MAX_MEDIA_REQUEST_DECODE_BYTES",

@@ -1,28 +1,23 @@
-"""Embedding models: width, pooling, sizes and prompts of each family."""
+"""Embedding models with one vector a text: width, pooling, sizes and prompts of each."""
 
 from __future__ import annotations
 
-from ._profile import EmbedProfile, Profile
+from .embedders_arctic import ARCTIC
+from .embedders_bge import BGE_EMBEDDERS
+from .embedders_decoders import DECODERS
+from .embedders_e5 import E5_EMBEDDERS
+from .embedders_encoders import ENCODERS
+from .embedders_images import IMAGE_EMBEDDERS
+from .embedders_jina import JINA_EMBEDDERS
+from .embedders_qwen import QWEN_EMBEDDERS
 
-ALL_MINILM = Profile(
-    name="all-MiniLM-L6-v2",
-    pattern=r"minilm-l6",
-    embed=EmbedProfile(
-        pooling="MEAN",
-        normalized=True,
-        embedding_size=384,
-        matryoshka=(),
-        context=256,
-        prompts={"query": "", "document": ""},
-        sources={
-            "pooling": "server: 1_Pooling/config.json as served by vLLM 0.32.0",
-            "normalized": "server: unit length seen on vLLM 0.32.0",
-            "embedding_size": "server: 384 seen on vLLM 0.32.0",
-            "matryoshka": "card: sentence-transformers/all-MiniLM-L6-v2",
-            "context": "source: sentence_bert_config.json; max_model_len 256 seen on vLLM 0.32.0",
-            "prompts": "card: sentence-transformers/all-MiniLM-L6-v2",
-        },
-    ),
+EMBEDDERS = (
+    *QWEN_EMBEDDERS,
+    *BGE_EMBEDDERS,
+    *JINA_EMBEDDERS,
+    *E5_EMBEDDERS,
+    *ARCTIC,
+    *ENCODERS,
+    *DECODERS,
+    *IMAGE_EMBEDDERS,
 )
-
-EMBEDDERS: tuple[Profile, ...] = (ALL_MINILM,)

@@ -28,14 +28,13 @@ BGE_M3 = Profile(
             {
                 MAPPING: "pooling prompts",
                 "source: BAAI/bge-m3 modules.json": "normalized",
-                f"{MTEB}BAAI/bge-m3": "embedding_size context",
-                "source: BAAI/bge-m3 config.json has no Matryoshka key": "matryoshka",
+                f"{MTEB}BAAI/bge-m3": "embedding_size matryoshka context",
             }
         ),
     ),
     notes=(
-        "Lexical weights and token vectors need `--hf-overrides '{\"architectures\":"
-        " [\"BgeM3EmbeddingModel\"]}'` and, from vLLM 0.20, a server for each of them"
+        'Lexical weights and token vectors need `--hf-overrides \'{"architectures":'
+        ' ["BgeM3EmbeddingModel"]}\'` and, from vLLM 0.20, a server for each of them'
         " (`--pooler-config.task`).",
         "vLLM sums over the query's tokens where FlagEmbedding takes their mean.",
     ),
@@ -106,9 +105,7 @@ BGE_LANGUAGE_MODELS = (
             pooling="LAST",
             embedding_size=4096,
             context=32768,
-            sources=cite(
-                {MAPPING: "pooling", f"{MTEB}BAAI/bge-en-icl": "embedding_size context"}
-            ),
+            sources=cite({MAPPING: "pooling", f"{MTEB}BAAI/bge-en-icl": "embedding_size context"}),
         ),
         notes=(
             r"A query reads `<instruct>{task}\n<query>{query}\n<response>`: words before and after"

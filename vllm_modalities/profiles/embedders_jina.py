@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from ._profile import EmbedProfile, Profile
 from ._shorthand import MTEB, VLLM, VLLM_EXAMPLES, VLLM_TESTS, called, cite
 
@@ -48,7 +50,9 @@ JINA_V3 = Profile(
                 f"{VLLM_TESTS}test_jina.py": "pooling",
                 "source: jinaai/jina-embeddings-v3 modules.json": "normalized",
                 "source: jinaai/jina-embeddings-v3 config.json": "matryoshka",
-                f"{MTEB}jinaai/jina-embeddings-v3": "embedding_size context prompts",
+                f"{MTEB}jinaai/jina-embeddings-v3": "embedding_size context",
+                f"{MTEB}jinaai/jina-embeddings-v3; their names are those of its"
+                " config_sentence_transformers.json": "prompts",
             }
         ),
     ),
@@ -97,3 +101,80 @@ JINA_V4 = (
     ),
 )
 
+V5_CODE = f"{VLLM}model_executor/models/jina.py"
+V5_TASKS = (
+    'A server does one task, retrieval by default; `--hf-overrides \'{"jina_task":'
+    ' "text-matching"}\'`, or classification or clustering, chooses another.',
+    "The other tasks want `Document: ` in front of every text.",
+)
+
+
+JINA_V5_SMALL = Profile(
+    name="jina-embeddings-v5-text-small",
+    pattern=called("jina-embeddings-v5-text-small"),
+    embed=EmbedProfile(
+        pooling="LAST",
+        normalized=True,
+        embedding_size=1024,
+        context=32768,
+        prompts={"query": "Query: ", "document": "Document: "},
+        sources=cite(
+            {
+                V5_CODE: "pooling normalized",
+                f"{MTEB}jinaai/jina-embeddings-v5-text-small": "embedding_size context prompts",
+            }
+        ),
+    ),
+    notes=("It needs vLLM 0.20.0 or later, and --trust-remote-code.", *V5_TASKS),
+)
+
+JINA_V5_NANO = Profile(
+    name="jina-embeddings-v5-text-nano",
+    pattern=called("jina-embeddings-v5-text-nano"),
+    embed=EmbedProfile(
+        pooling="LAST",
+        normalized=True,
+        embedding_size=768,
+        matryoshka=(32, 64, 128, 256, 512, 768),
+        prompts={"query": "Query: ", "document": "Document: "},
+        sources=cite(
+            {
+                V5_CODE: "pooling normalized",
+                f"{MTEB}jinaai/jina-embeddings-v5-text-nano": "embedding_size prompts",
+                "card: jinaai/jina-embeddings-v5-text-nano": "matryoshka",
+            }
+        ),
+    ),
+    notes=("It needs vLLM 0.27.0 or later, and --trust-remote-code.", *V5_TASKS),
+)
+
+
+def _symmetric(profile: Profile) -> Profile:
+    """The same model with the weights of a task whose texts are all alike."""
+    assert profile.embed
+    tasks = ("text-matching", "classification", "clustering")
+    embed = replace(
+        profile.embed,
+        prompts={"query": "Document: ", "document": "Document: "},
+        sources={**profile.embed.sources, "prompts": f"{VLLM_TESTS}test_jina.py"},
+    )
+    name = f"{profile.name} of the other tasks"
+    return replace(
+        profile,
+        name=name,
+        pattern=called(*(f"{profile.name}-{task}" for task in tasks)),
+        embed=embed,
+        notes=profile.notes[:1],
+    )
+
+
+JINA_EMBEDDERS = (
+    _v2("small", 512),
+    _v2("base", 768),
+    JINA_V3,
+    *JINA_V4,
+    _symmetric(JINA_V5_SMALL),
+    _symmetric(JINA_V5_NANO),
+    JINA_V5_SMALL,
+    JINA_V5_NANO,
+)

@@ -57,7 +57,9 @@ QWEN3_EMBEDDING = Profile(
 )
 
 
-def _gte_qwen2(size: str, width: int, normalized: bool | None, places: Mapping[str, str]) -> Profile:
+def _gte_qwen2(
+    size: str, width: int, normalized: bool | None, places: Mapping[str, str]
+) -> Profile:
     return Profile(
         name=f"gte-Qwen2-{size}-instruct",
         pattern=called(f"gte-qwen2-{size}-instruct"),
@@ -136,7 +138,7 @@ GTE = (
             ),
         ),
         notes=(
-            "It needs `--hf-overrides '{\"architectures\": [\"GteNewModel\"]}'` and"
+            'It needs `--hf-overrides \'{"architectures": ["GteNewModel"]}\'` and'
             " --trust-remote-code.",
         ),
     ),
@@ -173,6 +175,6 @@ QWEN_EMBEDDERS = (
             prompts={"query": "", "document": ""},
             sources=cite({f"{VLLM_DOCS}embed.md": "pooling embedding_size prompts"}),
         ),
-        notes=("It needs `--pooler-config '{\"pooling_type\": \"MEAN\"}'`.",),
+        notes=('It needs `--pooler-config \'{"pooling_type": "MEAN"}\'`.',),
     ),
 )
