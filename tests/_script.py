@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import base64
 import json
+import threading
+import time
 import zlib
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -156,6 +158,7 @@ class FakeVLLM:
         matryoshka: Whether `dimensions` is taken, or the sizes that are.
         refuses: The words in which a text is refused, or None.
         sent: The requests that came, in order.
+        most_in_flight: Requests that were under way at the same time, at most.
     """
 
     task: str = "embed"
@@ -167,6 +170,9 @@ class FakeVLLM:
     matryoshka: bool | tuple[int, ...] = False
     refuses: Callable[[str], str | None] = lambda _: None
     sent: list[Sent] = field(default_factory=list)
+    in_flight: int = 0
+    most_in_flight: int = 0
+    _lock: threading.Lock = field(default_factory=threading.Lock)
     _once: dict[str, list[Fault]] = field(default_factory=lambda: defaultdict(list))
     _always: dict[str, Fault] = field(default_factory=dict)
 
@@ -192,6 +198,17 @@ class FakeVLLM:
     @property
     def posts(self) -> list[Sent]:
         return [sent for sent in self.sent if sent.method == "POST"]
+
+    @contextmanager
+    def busy(self) -> Iterator[None]:
+        with self._lock:
+            self.in_flight += 1
+            self.most_in_flight = max(self.most_in_flight, self.in_flight)
+        try:
+            yield
+        finally:
+            with self._lock:
+                self.in_flight -= 1
 
     def answer(self, sent: Sent) -> Answer:
         self.sent.append(sent)
@@ -290,26 +307,40 @@ def network_of(servers: Servers) -> dict[str, FakeVLLM]:
     return {URL: servers} if isinstance(servers, FakeVLLM) else dict(servers)
 
 
-def mock_transport(servers: Servers, library: ModuleType = httpx) -> Any:
-    """httpx's or httpx2's transport that hands requests to `servers`."""
+def mock_transport(
+    servers: Servers, library: ModuleType = httpx, *, is_async: bool = False
+) -> Any:
+    """httpx's or httpx2's transport that hands requests to `servers`, side by side."""
     network = network_of(servers)
 
-    def handler(request: Any) -> Any:
-        url = str(request.url)
-        base = max((one for one in network if url.startswith(one)), key=len)
+    def base_of(request: Any) -> str:
+        return max((one for one in network if str(request.url).startswith(one)), key=len)
+
+    def respond(request: Any) -> Any:
+        base = base_of(request)
         content = json.loads(request.content) if request.content else None
-        sent = Sent(request.method, url.removeprefix(base), dict(request.headers), content)
-        answer = network[base].answer(sent)
+        path = str(request.url).removeprefix(base)
+        answer = network[base].answer(Sent(request.method, path, dict(request.headers), content))
         if answer.broken:
             raise getattr(library, answer.broken)(f"scripted {answer.broken}")
         if answer.silent:
-            return anyio.sleep_forever()
+            return None
         body = {"content": answer.content}
         if answer.cut or answer.endless:
             body = {"stream": _stream(library, answer)}
         return library.Response(answer.status, headers=answer.headers, **body)
 
-    return library.MockTransport(handler)
+    def handler(request: Any) -> Any:
+        with network[base_of(request)].busy():
+            time.sleep(0)
+            return respond(request)
+
+    async def async_handler(request: Any) -> Any:
+        with network[base_of(request)].busy():
+            await anyio.lowlevel.checkpoint()
+            return respond(request) or await anyio.sleep_forever()
+
+    return library.MockTransport(async_handler if is_async else handler)
 
 
 def _stream(library: ModuleType, answer: Answer) -> Any:
@@ -341,9 +372,9 @@ class Talker:
         base_url: Any = None,
         **options: Any,
     ) -> None:
-        transport = mock_transport(servers, library)
+        transport = mock_transport(servers, library, is_async=kind != BLOCKING)
         base_url = base_url or list(network_of(servers))
-        self.kind, self.client = kind, None
+        self.kind = kind
         if kind == BLOCKING:
             self.client = Client(
                 base_url, http_client=library.Client(transport=transport), **options

@@ -6,9 +6,18 @@ with Client("http://localhost:8000") as client:
 
 from ._flow import Response
 from ._results import Usage
+from .audio.transcript import Segment, Transcript
 from .client import AsyncClient, Client
+from .documents.blocks import Block, Document, Page
+from .endpoints.cohere_embed import CohereEmbedRequest
 from .endpoints.embed import EmbeddingRequest
+from .endpoints.ocr import OCRRequest
+from .endpoints.pooling import PoolingRequest
 from .endpoints.rerank import RankedDocument, RerankRequest, RerankResult
+from .endpoints.score import ScoreRequest
+from .endpoints.tokenize import DetokenizeRequest, TokenizeRequest
+from .endpoints.transcribe import TranscriptionRequest
+from .endpoints.translate import TranslationRequest
 from .errors import (
     APIConnectionError,
     APIStatusError,
@@ -42,7 +51,11 @@ __all__ = [
     "AsyncClient",
     "AuthenticationError",
     "BadRequestError",
+    "Block",
     "Client",
+    "CohereEmbedRequest",
+    "DetokenizeRequest",
+    "Document",
     "EmbeddingRequest",
     "Embeddings",
     "Finding",
@@ -52,7 +65,10 @@ __all__ = [
     "ModelInfo",
     "ModelUsageWarning",
     "NotFoundError",
+    "OCRRequest",
+    "Page",
     "PartialFailureError",
+    "PoolingRequest",
     "Profile",
     "RankedDocument",
     "RateLimitError",
@@ -60,10 +76,16 @@ __all__ = [
     "RerankResult",
     "Response",
     "ResponseError",
+    "ScoreRequest",
+    "Segment",
     "ServerDefectWarning",
     "ServerInfo",
     "ServerOverloadedError",
     "ServerVersion",
+    "TokenizeRequest",
+    "Transcript",
+    "TranscriptionRequest",
+    "TranslationRequest",
     "UnknownModelError",
     "UnsupportedTaskError",
     "Usage",

@@ -12,7 +12,7 @@ RETRIED_STATUSES = frozenset({408, 425, 429, 502, 503, 504})
 """Statuses that a later try may change. 500 is not one: vLLM gives it to requests that fail
 every time, such as an image URL that it cannot fetch (seen on 0.32.0)."""
 
-FIRST_WAIT, LONGEST_WAIT = 0.25, 8.0  # seconds
+SHORTEST_WAIT, FIRST_WAIT, LONGEST_WAIT = 0.1, 0.5, 8.0  # seconds
 
 
 def is_transient(error: BaseException) -> bool:
@@ -37,7 +37,10 @@ def policy(
         outlasts: Whether waiting so many seconds would pass the deadline; then the last error
             is raised at once.
     """
-    backoff = tenacity.wait_exponential_jitter(initial=FIRST_WAIT, max=LONGEST_WAIT, jitter=0.25)
+    # Many clients that failed together must not come back together.
+    backoff = tenacity.wait_fixed(SHORTEST_WAIT) + tenacity.wait_random_exponential(
+        multiplier=FIRST_WAIT, max=LONGEST_WAIT
+    )
 
     def wait(state: tenacity.RetryCallState) -> float:
         error = state.outcome.exception() if state.outcome else None

@@ -24,22 +24,22 @@ SPEECH = {
     "speech-en-us.flac": (
         "en-us",
         "en",
-        "Horses pulled these wagons along the rails for more than a century.",
+        "The museum is open on Monday and Tuesday.",
     ),
     "speech-en-us-f3.flac": (
         "en-us+f3",
         "en",
-        "The library opens at nine in the morning and closes at six in the evening.",
+        "We will meet again in the garden tomorrow afternoon.",
     ),
     "speech-en-gb.flac": (
         "en-gb",
         "en",
-        "In the winter the lake freezes and children skate across it after school.",
+        "My brother lives in a small house near the river.",
     ),
     "speech-de.flac": (
         "de",
         "de",
-        "Guten Morgen, der Zug nach Berlin fährt heute von Gleis sieben ab.",
+        "Am Montag fahren wir mit dem Zug nach Berlin.",
     ),
 }
 

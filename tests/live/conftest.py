@@ -32,9 +32,15 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="session")
 def report(request: pytest.FixtureRequest) -> Report:
-    """Lines that are seen while they are news: the terminal's own, not captured."""
-    terminal = request.config.pluginmanager.get_plugin("terminalreporter")
-    return lambda line: terminal.write_line(f"  {line}")
+    """Lines on the terminal while they are news, also where pytest captures what tests print."""
+    plugins = request.config.pluginmanager
+    capture, terminal = plugins.get_plugin("capturemanager"), plugins.get_plugin("terminalreporter")
+
+    def report(line: str) -> None:
+        with capture.global_and_fixture_disabled():
+            terminal.write_line(f"  {line}")
+
+    return report
 
 
 @pytest.fixture(scope="session")

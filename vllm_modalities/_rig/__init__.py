@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from .commands import Report, RigError
 from .environment import provision
-from .running import Rig, Running, running
+from .rig import Rig, Running, running
 from .servers import SERVERS, Spec
 
 __all__ = ["SERVERS", "Report", "Rig", "RigError", "Running", "Spec", "provision", "running"]

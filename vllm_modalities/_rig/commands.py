@@ -22,7 +22,7 @@ class RigError(VLLMModalitiesError):
     """Something could not be built or started; the message ends with what it printed last."""
 
 
-def environment(changes: Mapping[str, str] | None = None) -> dict[str, str]:
+def process_environment(changes: Mapping[str, str] | None = None) -> dict[str, str]:
     """This process's environment variables without the foreign ones, and with `changes`."""
     own = {name: text for name, text in os.environ.items() if not name.startswith(FOREIGN)}
     return own | dict(changes or {})
@@ -47,7 +47,7 @@ def run(command: Sequence[str], *, changes: Mapping[str, str] | None = None) -> 
         stdin=subprocess.PIPE,  # held open: its end is what a leash waits for
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
-        env=environment(changes),
+        env=process_environment(changes),
         start_new_session=True,
         text=True,
         errors="replace",

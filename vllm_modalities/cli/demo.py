@@ -26,10 +26,11 @@ RANDOM = "The weights of this model are random, so what it says is meaningless."
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """What one job gave: for eyes, and for machines."""
+    """What one job gave: for eyes, and for machines; and the model that gave it."""
 
     table: RenderableType
     values: Mapping[str, Any]
+    model: str | None = None
 
 
 def embed(client: Client) -> Shown:
@@ -41,7 +42,8 @@ def embed(client: Client) -> Shown:
         cells = (Text(f"{x:.2f}", style="bold" if x >= 0.5 else "dim") for x in row)
         table.add_row(str(number), sentence, *cells)
     note = f"{embeddings}, in numbers: how close each is to each (1 is the same direction)."
-    return Shown(Group(table, Text(note, style="dim")), {"similarity": closeness.tolist()})
+    table_and_note = Group(table, Text(note, style="dim"))
+    return Shown(table_and_note, {"similarity": closeness.tolist()}, embeddings.model)
 
 
 def rerank(client: Client) -> Shown:
@@ -50,8 +52,15 @@ def rerank(client: Client) -> Shown:
     table = Table("rank", "score", "document", title=f"“{question['query']}”", title_justify="left")
     for rank, found in enumerate(ranking, 1):
         table.add_row(str(rank), f"{found.score:.3f}", found.document)
-    values = [{"index": found.index, "score": found.score} for found in ranking]
-    return Shown(table, {"score_type": ranking.score_type, "ranked": values})
+    note = Text(f"ranked by {ranking.model}, a {ranking.score_type}", style="dim")
+    ranked = [{"index": found.index, "score": found.score} for found in ranking]
+    values = {"model": ranking.model, "score_type": ranking.score_type, "ranked": ranked}
+    return Shown(Group(table, note), values, ranking.model)
+
+
+def rerank_by_embedder(client: Client) -> Shown:
+    embedder = client.embed("").model
+    return rerank(client.with_options(model=embedder))
 
 
 def transcribe(client: Client) -> Shown:
@@ -62,7 +71,7 @@ def transcribe(client: Client) -> Shown:
         heard = client.transcribe(ASSETS / name, language=clip["language"])
         table.add_row(name, f"{heard.duration:.1f}", clip["text"], heard.text)
         values[name] = heard.text
-    return Shown(table, values)
+    return Shown(table, values, heard.model)
 
 
 def ocr(client: Client) -> Shown:
@@ -75,12 +84,13 @@ def ocr(client: Client) -> Shown:
     table.add_row("ended", str(page.finish_reason))
     for warning in document.warnings:
         table.add_row("warning", Text(_brief(warning)))
-    return Shown(table, document.to_dict())
+    return Shown(table, document.to_dict(), document.model)
 
 
 JOBS: dict[str, Callable[[Client], Shown]] = {
     "embed": embed,
     "rerank": rerank,
+    "rerank by the embedder": rerank_by_embedder,
     "transcribe": transcribe,
     "ocr": ocr,
 }
@@ -126,7 +136,7 @@ def _results(
         if not quiet:
             console.print(f"\n[bold]client.{name}[/]  [dim]{time.monotonic() - began:.1f} s[/]")
             console.print(shown.table, highlight=False)
-            if name in random_models:
+            if shown.model in random_models:
                 console.print(f"[yellow]{RANDOM}[/]")
 
 
@@ -142,17 +152,15 @@ def _who(client: Client) -> Table:
 def _servers(
     base_url: str | None, progress: Console
 ) -> Iterator[tuple[str | list[str], frozenset[str]]]:
-    """Addresses to use, and the jobs whose model has random weights."""
+    """Addresses to use, and the names of the models there that have random weights."""
     if base_url is not None:
         yield base_url, frozenset()
         return
     with _reporting(progress) as report, running(SERVERS, report=report) as rig:
         report("all servers are up")
-        jobs = zip(JOBS, SERVERS, strict=True)
-        yield (
-            [rig[name].base_url for name in SERVERS],
-            frozenset(job for job, name in jobs if rig[name].spec.random_weights),
-        )
+        specs = [rig[name].spec for name in SERVERS]
+        random_models = frozenset(spec.served_name for spec in specs if spec.random_weights)
+        yield [rig[name].base_url for name in SERVERS], random_models
 
 
 @contextmanager

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import replace
 from functools import lru_cache
 from typing import Any, Literal
@@ -23,28 +23,24 @@ Validation = Literal["error", "warn", "off"]
 GATES: tuple[Gate, ...] = EMBEDDING_GATES + RANKING_GATES + MEDIA_GATES
 
 
-def examine(
-    server: ServerInfo, request: RequestModel, gates: Sequence[Gate] = GATES
-) -> list[Finding]:
+def examine(server: ServerInfo, request: RequestModel) -> list[Finding]:
     """What is wrong or doubtful about `request` on `server`, by the table and by the model."""
     profile = server.profile(request.model)
     found = [
         gate.finding(request, server.version)
-        for gate in _in_force(tuple(gates), type(request).__name__, server.version)
+        for gate in _in_force(type(request).__name__, server.version)
         if gate.concerns(request, profile)
     ]
     return found + list(request.limits(server))
 
 
 @lru_cache(maxsize=256)
-def _in_force(
-    gates: tuple[Gate, ...], request: str, version: ServerVersion | None
-) -> tuple[Gate, ...]:
+def _in_force(request: str, version: ServerVersion | None) -> tuple[Gate, ...]:
     """The rows that judge a request of that name on that release."""
     judging = (Action.REFUSE, Action.DEFECT, Action.NOTE)
     return tuple(
         gate
-        for gate in gates
+        for gate in GATES
         if gate.action in judging and request in gate.requests and gate.affects(version)
     )
 
@@ -87,13 +83,11 @@ def repairs(code: str, version: ServerVersion | None) -> Gate | None:
     return row if row.affects(version) else None
 
 
-def differing(
-    request: RequestModel, servers: Iterable[ServerInfo], gates: Sequence[Gate] = GATES
-) -> list[Finding]:
+def differing(request: RequestModel, servers: Iterable[ServerInfo]) -> list[Finding]:
     """What makes the answers of `servers`, replicas of one model, not comparable."""
     versions = sorted({server.version for server in servers if server.version})
     found = []
-    for gate in gates:
+    for gate in GATES:
         if gate.action is not Action.DIFFERS or type(request).__name__ not in gate.requests:
             continue
         if len({gate.affects(version) for version in versions}) > 1:

@@ -12,11 +12,18 @@ from ._profile import (
     profile_of,
 )
 from .embedders import EMBEDDERS
+from .late_interaction import LATE_INTERACTION
 from .ocr import OCR_PROFILES
 from .rerankers import RERANKERS
 from .speech import SPEECH_PROFILES
 
-PROFILES: tuple[Profile, ...] = OCR_PROFILES + SPEECH_PROFILES + RERANKERS + EMBEDDERS
+PROFILES: tuple[Profile, ...] = (
+    *OCR_PROFILES,
+    *SPEECH_PROFILES,
+    *RERANKERS,
+    *LATE_INTERACTION,
+    *EMBEDDERS,
+)
 """The built-in profiles; the first that matches a model counts."""
 
 __all__ = [

@@ -24,7 +24,7 @@ class EmbedProfile:
         normalized: Whether its vectors have unit length when nothing else is asked for.
         embedding_size: Width of its vectors. Operators override configs, so it is believed only
             to warn.
-        matryoshka: The sizes it was trained to be cut to; `()` if it was not.
+        matryoshka: The sizes it was trained to be cut to, some or a range; `()` if it was not.
         context: Tokens it reads at most.
         prompts: What goes before a text, by input type (`"query"`, `"document"` …); `""` is
             nothing. Empty if it is not known.
@@ -34,7 +34,7 @@ class EmbedProfile:
     pooling: Literal["CLS", "LAST", "MEAN", "ALL"] | None = None
     normalized: bool | None = None
     embedding_size: int | None = None
-    matryoshka: tuple[int, ...] | None = None
+    matryoshka: tuple[int, ...] | range | None = None
     context: int | None = None
     prompts: Mapping[str, str] = field(default_factory=dict)
     sources: Sources

@@ -70,7 +70,10 @@ E5_EMBEDDERS = (
             sources=cite(
                 {
                     MAPPING: "pooling",
-                    f"{MTEB}intfloat/multilingual-e5-large-instruct": "embedding_size context",
+                    f"{MTEB}intfloat/multilingual-e5-large-instruct": "embedding_size",
+                    f"{MTEB}intfloat/multilingual-e5-large-instruct, 514 positions less 2": (
+                        "context"
+                    ),
                     "card: intfloat/multilingual-e5-large-instruct": "prompts",
                 }
             ),

@@ -203,7 +203,7 @@ def test_a_given_http_client_stays_open() -> None:
 @pytest.mark.parametrize("backend", KINDS[1:])
 def test_a_given_async_http_client_stays_open(backend) -> None:
     async def main() -> None:
-        http_client = httpx.AsyncClient(transport=mock_transport(FakeVLLM()))
+        http_client = httpx.AsyncClient(transport=mock_transport(FakeVLLM(), is_async=True))
         async with AsyncClient(URL, http_client=http_client) as client:
             await client.embed("a")
         assert not http_client.is_closed

@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from _script import BLOCKING, URL, FakeVLLM, Talker, body, status
 
-from vllm_modalities import BadRequestError, InvalidRequestError, ResponseError, ServerVersion
+from vllm_modalities import BadRequestError, InvalidRequestError, ResponseError, ServerVersion, VLLMModalitiesWarning
 from vllm_modalities.endpoints.embed import EmbeddingRequest
 from vllm_modalities.server import ModelInfo, ServerInfo
 
@@ -32,6 +32,7 @@ def asked_for(server: FakeVLLM) -> list[int]:
     return [post.body.get("dimensions") for post in server.posts]
 
 
+@pytest.mark.filterwarnings("ignore:.*does not tell its vLLM release")
 @pytest.mark.parametrize("version", EVERY)
 @pytest.mark.parametrize(("matryoshka", "size", "words"), REFUSED.values(), ids=REFUSED)
 def test_a_size_the_model_has_not_is_refused_and_never_sent(
@@ -47,6 +48,7 @@ def test_a_size_the_model_has_not_is_refused_and_never_sent(
     assert len(server.posts) <= 2
 
 
+@pytest.mark.filterwarnings("ignore:.*does not tell its vLLM release")
 @pytest.mark.parametrize("version", EVERY)
 @pytest.mark.parametrize(("matryoshka", "size"), TAKEN)
 def test_a_size_the_model_has_is_sent(talk, version, matryoshka, size: int) -> None:
@@ -145,14 +147,15 @@ def test_validation_off_asks_nothing_and_sends(talk) -> None:
 
 
 def test_validation_warn_sends_and_warns(talk) -> None:
-    server = FakeVLLM(width=8, matryoshka=(2, 4))
-    server.always("*", lambda answer: answer)
+    server = FakeVLLM(width=8, matryoshka=(4, 6))
     client = talk(server, validation="warn")
-    server.matryoshka = (2, 4)
-    client.embed("a", dimensions=2)
+    client.embed("a", dimensions=4)
     server.matryoshka = True  # it takes what it said it would not
-    (warning,) = client.embed("a", dimensions=3).warnings
-    assert "takes only 2, 4" in warning
+    with pytest.warns(VLLMModalitiesWarning, match="takes only 4, 6"):
+        result = client.embed("a", dimensions=3)
+    (warning,) = result.warnings
+    assert "takes only 4, 6" in warning
+    assert result.dimensions == 3
 
 
 SERVED = ModelInfo("m", embedding_size=8, matryoshka=(2, 4))

@@ -1,7 +1,19 @@
 """Asking servers who they are: what is asked, what is believed, what is asked again."""
 
 import pytest
-from _script import NOT_FOUND, ROUTES, URL, FakeVLLM, Play, body, broken, cut, status
+from _script import (
+    BLOCKING,
+    NOT_FOUND,
+    ROUTES,
+    URL,
+    FakeVLLM,
+    Play,
+    Talker,
+    body,
+    broken,
+    cut,
+    status,
+)
 
 from vllm_modalities.endpoints.embed import embed
 from vllm_modalities.endpoints.rerank import rerank
@@ -11,6 +23,7 @@ from vllm_modalities.errors import (
     AuthenticationError,
     InvalidRequestError,
     VLLMModalitiesError,
+    VLLMModalitiesWarning,
 )
 from vllm_modalities.profiles import Profile
 from vllm_modalities.server import ServerVersion
@@ -66,6 +79,7 @@ VERSION_FAULTS = {
 }
 
 
+@pytest.mark.filterwarnings("ignore:.*does not tell its vLLM release")
 @pytest.mark.parametrize("fault", VERSION_FAULTS.values(), ids=VERSION_FAULTS)
 def test_an_unknown_version_refuses_nothing(fault) -> None:
     server = FakeVLLM()
@@ -74,6 +88,16 @@ def test_an_unknown_version_refuses_nothing(fault) -> None:
     assert len(play.call(rerank, "q", ["a"], max_tokens_per_doc=1)) == 1
     (info,) = play.call(servers)
     assert info.version is None
+
+
+def test_an_unknown_version_is_warned_of_once_at_the_caller_s_line() -> None:
+    client = Talker(BLOCKING, FakeVLLM(version=None)).client
+    with pytest.warns(VLLMModalitiesWarning, match=f"{URL} does not tell") as caught:
+        client.embed("a")
+    (ours,) = [one for one in caught if issubclass(one.category, VLLMModalitiesWarning)]
+    assert ours.filename == __file__
+    client.embed("a")  # where a second warning would be an error
+    client.servers()
 
 
 @pytest.mark.parametrize("path", ["/openapi.json", "/v1/models"])

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from .commands import Report, RigError, environment, last_lines
+from .commands import Report, RigError, last_lines, process_environment
 from .environment import provision
 from .servers import SERVERS, Spec, command, variables
 from .weights import model_folder
@@ -105,10 +105,10 @@ class Running:
                 stdin=subprocess.PIPE,  # its leash: the kernel closes it when this process ends
                 stdout=output,
                 stderr=subprocess.STDOUT,
-                env=environment(variables(self.spec)),
+                env=process_environment(variables(self.spec)),
                 start_new_session=True,
             )
-        self._report(f"{self.spec.name}: starting as process {process.pid}, log {self.log}")
+        self._report(f"{self.spec.name}: starting as process {process.pid} (log: {self.log})")
         return process
 
     def _failed(self, what: str) -> RigError:
@@ -152,9 +152,10 @@ class Rig:
                     spec, model = waiting.popleft()
                     starting.append(Running(spec, python, model, self._logs, self._report))
                 time.sleep(POLL)
-                for server in [server for server in starting if server.is_up()]:
-                    self._running[server.spec.name] = server
-                    starting.remove(server)
+                for server in tuple(starting):
+                    if server.is_up():
+                        starting.remove(server)
+                        self._running[server.spec.name] = server
         finally:
             close(starting)
 

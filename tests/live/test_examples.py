@@ -1,0 +1,175 @@
+"""Every example, and every ```python block of the pages, run against real servers."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+from docs._pages import PAGES, ROOT, blocks, run
+from PIL import Image
+
+from vllm_modalities import Client
+from vllm_modalities._rig import Rig
+
+EXAMPLES = ROOT / "examples"
+ASSETS = EXAMPLES / "assets"
+JOBS = ("embed", "rerank", "whisper-base", "deepseek-ocr")
+
+pytestmark = [
+    pytest.mark.servers(*JOBS),
+    # A page that sends a request that is known to be doubtful would say so.
+    pytest.mark.filterwarnings("error"),
+]
+
+BLOCKS = [page for page in PAGES if blocks(page)]
+
+
+@pytest.fixture
+def urls(servers: Rig, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
+    """The servers of the four jobs, which are also those of `Client()`."""
+    found = {name: servers[name].base_url for name in JOBS}
+    monkeypatch.setenv("VLLM_BASE_URL", ",".join(found.values()))
+    return found
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The working directory, with the sample files that pages name."""
+    import soundfile
+
+    samples, rate = soundfile.read(ASSETS / "speech-en-us.flac")
+    soundfile.write(tmp_path / "talk.wav", samples, rate)
+    shutil.copy(ASSETS / "invoice.png", tmp_path)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def closed(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Every `Client` that a page makes is closed after it."""
+    made: list[Client] = []
+    begin = Client.__init__
+
+    def noted(self: Client, *args: Any, **kwargs: Any) -> None:
+        begin(self, *args, **kwargs)
+        made.append(self)
+
+    monkeypatch.setattr(Client, "__init__", noted)
+    yield
+    for client in made:
+        client.close()
+
+
+@pytest.fixture
+def namespace(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    """What the blocks of one page share: a module that stands where endpoints stand."""
+    module = ModuleType("vllm_modalities.endpoints._page")
+    module.__package__ = "vllm_modalities.endpoints"
+    monkeypatch.setitem(sys.modules, module.__name__, module)
+    return module.__dict__
+
+
+def rewritten(urls: dict[str, str]) -> dict[str, str]:
+    """Addresses in a page, and what stands for them here.
+
+    `Client("http://localhost:8000")` is `Client(None)`, which takes $VLLM_BASE_URL;
+    `http://gpu1:8000` to `gpu4` are the servers of the four jobs, in the order of `JOBS`.
+    """
+    numbered = enumerate(urls.values(), 1)
+    return {r'\("http://localhost:8000"': "(None"} | {
+        f"http://gpu{number}:8000": url for number, url in numbered
+    }
+
+
+@pytest.mark.usefixtures("folder", "closed")
+@pytest.mark.parametrize("page", BLOCKS, ids=lambda page: str(page.relative_to(ROOT)))
+def test_the_blocks_of_a_page_do_what_they_say(
+    page: Path, urls: dict[str, str], namespace: dict[str, Any]
+) -> None:
+    from vllm_modalities._wire import TASKS
+
+    before = {task: list(kinds) for task, kinds in TASKS.items()}
+    try:
+        for block in blocks(page):
+            run(block, namespace, rewritten(urls))
+    finally:
+        TASKS.clear()
+        TASKS.update(before)
+
+
+Check = Callable[[str, Path], None]
+
+
+def search(printed: str, _: Path) -> None:
+    question, *ranked = printed.splitlines()
+    assert question.endswith("?")
+    scores = [float(line.split()[0]) for line in ranked]
+    assert scores == sorted(scores, reverse=True)
+    assert all("Berlin" in line for line in ranked[:2])
+    assert scores[1] > 0.5 > 0.3 > scores[2]
+
+
+def rerank(printed: str, _: Path) -> None:
+    title, *ranked = printed.splitlines()
+    assert "cross-encoder" in title
+    scores = [float(line.split()[1]) for line in ranked]
+    assert len(scores) == 3
+    assert scores == sorted(scores, reverse=True)
+
+
+def transcribe(printed: str, folder: Path) -> None:
+    subtitles = (folder / "speech-en-gb.srt").read_text("utf-8")
+    for word in ("winter", "lake", "freezes", "children", "skate", "school"):
+        assert word in printed
+        assert word in subtitles
+    assert subtitles.startswith("1\n00:00:00,000 --> 00:00:0")
+
+
+def ocr(printed: str, folder: Path) -> None:
+    assert "invoice.png" in printed
+    assert (folder / "invoice" / "document.md").is_file()
+    drawn, original = folder / "invoice" / "overlay.png", ASSETS / "invoice.png"
+    with Image.open(drawn) as after, Image.open(original) as before:
+        assert after.size == before.size
+        assert after.tobytes() != before.convert("RGB").tobytes() or " 0 blocks" in printed
+
+
+def many(printed: str, _: Path) -> None:
+    for found in ("minilm", "whisper-base", "deepseek-ocr", "5 sentences, 384 numbers", "wagons"):
+        assert found in printed
+    assert printed.count("vLLM 0.32.0") == len(JOBS)
+
+
+CHECKS: dict[str, Check] = {
+    "embed_search": search,
+    "rerank": rerank,
+    "transcribe": transcribe,
+    "ocr_page": ocr,
+    "many_servers": many,
+}
+
+
+def test_every_example_is_checked() -> None:
+    assert {example.stem for example in EXAMPLES.glob("*.py")} == set(CHECKS)
+
+
+@pytest.mark.parametrize("name", CHECKS)
+def test_an_example_runs_and_is_right(name: str, urls: dict[str, str], tmp_path: Path) -> None:
+    ran = subprocess.run(
+        [sys.executable, "-W", "error", str(EXAMPLES / f"{name}.py")],
+        cwd=tmp_path,
+        env={**os.environ, "VLLM_BASE_URL": ",".join(urls.values())},
+        check=False,
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert (ran.returncode, ran.stderr) == (0, "")
+    CHECKS[name](ran.stdout, tmp_path)

@@ -1,0 +1,120 @@
+"""A page reaches the real processor with its arguments, and the answer comes back as a document.
+
+The weights are random, so what the model says has no meaning; what changes it has.
+"""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+from typing import Any
+
+import pytest
+from _both import ask
+from PIL import Image
+
+from vllm_modalities import BadRequestError, Client, Document, InvalidRequestError, MediaError
+from vllm_modalities._rig import Rig
+
+PAGE = Path(__file__).parents[2] / "examples" / "assets" / "invoice.png"
+
+pytestmark = pytest.mark.servers("deepseek-ocr")
+
+
+def read(servers: Rig, source: Any = PAGE, *, keep: bool = False, **options: Any) -> Document:
+    with Client(servers["deepseek-ocr"].base_url, keep_raw=keep) as client:
+        return client.ocr(source, max_tokens=40, **options)
+
+
+def said(document: Document) -> bytes:
+    """The model's own words, before they are parsed."""
+    import json
+
+    assert document.raw is not None
+    content = json.loads(document.raw[0])["choices"][0]["message"]["content"]
+    return str(content).encode()
+
+
+def test_a_page_comes_back_as_a_document_and_a_cut_one_says_so(servers: Rig) -> None:
+    document = ask(servers["deepseek-ocr"].base_url, "ocr", PAGE, max_tokens=40)
+    page = document.pages[0]
+    assert (page.width, page.height) == Image.open(PAGE).size
+    assert page.finish_reason == "length"
+    assert any("cut" in warning for warning in document.warnings)
+
+
+def test_the_n_gram_processor_gets_its_arguments(servers: Rig) -> None:
+    def with_arguments(**arguments: Any) -> bytes:
+        return said(read(servers, keep=True, extra_body={"vllm_xargs": arguments}))
+
+    free = with_arguments(ngram_size=10_000)
+    limited = with_arguments(ngram_size=2, window_size=90)
+    assert limited != free
+    everything = list(range(300))  # the tiny tokenizer has fewer tokens
+    allowed = with_arguments(ngram_size=2, window_size=90, whitelist_token_ids=everything)
+    assert allowed == free
+
+
+def test_pages_of_one_size_give_equal_counts_and_other_pages_other_words(servers: Rig) -> None:
+    white = Image.new("RGB", (600, 800), "white")
+    assert said(read(servers, white, keep=True)) == said(read(servers, white, keep=True))
+    assert said(read(servers, PAGE, keep=True)) != said(read(servers, white, keep=True))
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"ngram_size": "3"},
+        {"ngram_size": 1.5},
+        {"ngram_size": 0},
+        {"ngram_size": 3, "window_size": -1},
+        {"ngram_size": 3, "whitelist_token_ids": 7},
+    ],
+)
+def test_the_server_refuses_the_arguments_that_we_refuse(
+    servers: Rig, wrong: dict[str, Any]
+) -> None:
+    with Client(servers["deepseek-ocr"].base_url) as client:
+        with pytest.raises(InvalidRequestError, match="vllm_xargs"):
+            client.ocr(PAGE, max_tokens=8, extra_body={"vllm_xargs": wrong})
+        with pytest.raises(BadRequestError):
+            client.with_options(validation="off").ocr(
+                PAGE, max_tokens=8, extra_body={"vllm_xargs": wrong}
+            )
+
+
+def test_a_whitelist_of_strings_is_refused_since_the_server_would_drop_it(servers: Rig) -> None:
+    arguments = {"ngram_size": 2, "whitelist_token_ids": ["1", "2"]}
+    with pytest.raises(InvalidRequestError, match="whitelist_token_ids"):
+        read(servers, extra_body={"vllm_xargs": arguments})
+
+
+@pytest.mark.parametrize("mode", ["RGBA", "L", "P", "CMYK", "1", "I;16"])
+def test_images_of_every_mode_are_read(servers: Rig, mode: str) -> None:
+    page = Image.new(mode, (64, 48))
+    document = read(servers, page)
+    assert (document.pages[0].width, document.pages[0].height) == (64, 48)
+
+
+def test_a_photo_is_read_upright(servers: Rig) -> None:
+    file = io.BytesIO()
+    exif = Image.Exif()
+    exif[0x0112] = 6  # turned by 90 degrees
+    Image.new("RGB", (80, 40), "white").save(file, "JPEG", exif=exif)
+    page = read(servers, file.getvalue()).pages[0]
+    assert (page.width, page.height) == (40, 80)
+
+
+@pytest.mark.parametrize(
+    ("source", "found"),
+    [
+        ("no-such-page.png", "no-such-page.png"),
+        (b"", "empty"),
+        (b"The quick brown fox.", "text"),
+        (PAGE.read_bytes()[:2000], "truncated|cut|incomplete"),
+        (b"%PDF-1.7 ...", "PDF"),
+    ],
+)
+def test_what_holds_no_image_is_named_and_not_sent(servers: Rig, source: Any, found: str) -> None:
+    with pytest.raises(MediaError, match=found):
+        read(servers, source)

@@ -1,0 +1,139 @@
+"""The words that are spoken are the words that come back, whatever the file."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import soundfile
+import soxr
+from _both import ask
+
+from vllm_modalities import BadRequestError, Client, InvalidRequestError, MediaError
+from vllm_modalities._rig import Rig
+
+ASSETS = Path(__file__).parents[2] / "examples" / "assets"
+CLIPS = json.loads((ASSETS / "speech.json").read_text("utf-8"))
+ENGLISH = "speech-en-us.flac"
+
+pytestmark = pytest.mark.servers("whisper-base", "whisper-tiny-en")
+
+
+def words(text: str) -> list[str]:
+    return re.findall(r"\w+", text.lower())
+
+
+def as_file(name: str, kind: str, *, rate: int, channels: int) -> bytes:
+    """A clip at another rate and as many equal channels, as a file of that kind."""
+    samples, native = soundfile.read(ASSETS / name, dtype="float32")
+    samples = soxr.resample(samples, native, rate)
+    file = io.BytesIO()
+    soundfile.write(file, np.stack([samples] * channels, axis=1), rate, format=kind)
+    return file.getvalue()
+
+
+@pytest.mark.parametrize("name", CLIPS)
+def test_the_words_of_each_voice_are_written_down(servers: Rig, name: str) -> None:
+    clip = CLIPS[name]
+    transcript = ask(
+        servers["whisper-base"].base_url, "transcribe", ASSETS / name, language=clip["language"]
+    )
+    assert words(transcript.text) == words(clip["text"])
+    assert transcript.duration == pytest.approx(soundfile.info(ASSETS / name).duration, abs=0.01)
+    assert transcript.language == clip["language"]
+
+
+def test_a_language_that_is_not_given_is_found_out(servers: Rig) -> None:
+    transcript = ask(servers["whisper-base"].base_url, "transcribe", str(ASSETS / ENGLISH))
+    assert words(transcript.text) == words(CLIPS[ENGLISH]["text"])
+
+
+def test_an_english_model_hears_english(servers: Rig) -> None:
+    transcript = ask(
+        servers["whisper-tiny-en"].base_url, "transcribe", ASSETS / ENGLISH, language="en"
+    )
+    assert len(set(words(transcript.text)) & set(words(CLIPS[ENGLISH]["text"]))) >= 6
+
+
+@pytest.mark.parametrize("kind", ["WAV", "FLAC", "OGG", "MP3"])
+def test_44_khz_stereo_files_give_the_same_words(servers: Rig, kind: str) -> None:
+    content = as_file(ENGLISH, kind, rate=44_100, channels=2)
+    transcript = ask(servers["whisper-base"].base_url, "transcribe", content, language="en")
+    assert words(transcript.text) == words(CLIPS[ENGLISH]["text"])
+
+
+def test_samples_and_file_objects_are_heard_too(servers: Rig) -> None:
+    samples = soundfile.read(ASSETS / ENGLISH, dtype="int16")
+    for source in (samples, io.BytesIO((ASSETS / ENGLISH).read_bytes())):
+        with Client(servers["whisper-base"].base_url) as client:
+            heard = client.transcribe(source, language="en")
+        assert words(heard.text) == words(CLIPS[ENGLISH]["text"])
+
+
+def test_german_is_translated_into_english(servers: Rig) -> None:
+    translation = ask(
+        servers["whisper-base"].base_url, "translate", ASSETS / "speech-de.flac", language="de"
+    )
+    assert {"monday", "berlin"} <= set(words(translation.text))
+    assert translation.language == "en"
+
+
+def test_subtitles_span_the_recording(servers: Rig) -> None:
+    transcript = ask(
+        servers["whisper-base"].base_url, "transcribe", ASSETS / ENGLISH, language="en"
+    )
+    seconds, milliseconds = divmod(round(1000 * transcript.duration), 1000)
+    assert f"00:00:00,000 --> 00:00:{seconds:02},{milliseconds:03}" in transcript.to_srt()
+
+
+@pytest.mark.parametrize("language", ["EN", "english", "", "xx1"])
+def test_the_server_refuses_the_languages_that_we_refuse(servers: Rig, language: str) -> None:
+    with Client(servers["whisper-base"].base_url) as client:
+        with pytest.raises(InvalidRequestError, match="language"):
+            client.transcribe(ASSETS / ENGLISH, language=language)
+        if language:  # an empty part is left out of the form
+            with pytest.raises(BadRequestError, match="language"):
+                client.with_options(validation="off").transcribe(
+                    ASSETS / ENGLISH, language=language
+                )
+
+
+def test_a_clip_longer_than_the_server_takes_is_refused_as_the_server_does(servers: Rig) -> None:
+    silence = (np.zeros(601 * 1000, np.float32), 1000)
+    with Client(servers["whisper-base"].base_url) as client:
+        with pytest.raises(InvalidRequestError, match="600 s"):
+            client.transcribe(silence, language="en")
+        with pytest.raises(BadRequestError, match="600"):
+            client.with_options(validation="off").transcribe(silence, language="en")
+
+
+def test_arguments_for_a_logits_processor_reach_the_server_as_json(servers: Rig) -> None:
+    def heard(arguments: Any) -> str:
+        with Client(servers["whisper-base"].base_url) as client:
+            extra = {"vllm_xargs": arguments}
+            return client.transcribe(ASSETS / ENGLISH, language="en", extra_body=extra).text
+
+    assert words(heard({"a": 1, "b": [1, 2], "c": "d"})) == words(CLIPS[ENGLISH]["text"])
+    for wrong in ({"a": None}, {"a": {"b": 1}}, [1], "a"):
+        with pytest.raises(InvalidRequestError, match="vllm_xargs"):
+            heard(wrong)
+
+
+@pytest.mark.parametrize(
+    ("source", "found"),
+    [
+        ("no-such-file.wav", "no-such-file.wav"),
+        (b"", "empty"),
+        (b"The quick brown fox.", "text"),
+        (ASSETS / "invoice.png", "PNG"),
+        ((np.zeros(0, np.float32), 16_000), "no samples|0 samples|empty"),
+    ],
+)
+def test_what_holds_no_sound_is_named_and_not_sent(servers: Rig, source: Any, found: str) -> None:
+    with Client(servers["whisper-base"].base_url) as client, pytest.raises(MediaError, match=found):
+        client.transcribe(source)

@@ -1,0 +1,121 @@
+"""The table of version gates: every row is complete, and acts in its window and nowhere else."""
+
+import re
+from collections import Counter
+from dataclasses import replace
+
+import pytest
+
+from vllm_modalities import InvalidRequestError, RerankRequest, ServerVersion
+from vllm_modalities._wire import TASKS
+from vllm_modalities.gates import GATES, Action, Models, When, admit, examine
+from vllm_modalities.server import ServerInfo
+
+REQUEST = RerankRequest(model="m", query="q", documents=["a"])
+JUDGING = (Action.REFUSE, Action.DEFECT, Action.NOTE)
+KINDS = {kind.__name__: kind for kinds in TASKS.values() for kind in kinds}
+ROWS = pytest.mark.parametrize("gate", GATES, ids=lambda gate: gate.code)
+
+
+def triple(version: str) -> tuple[int, ...]:
+    return tuple(map(int, version.split(".")))
+
+
+def just_below(version: str) -> str:
+    major, minor, patch = triple(version)
+    return f"{major}.{minor}.{patch - 1}" if patch else f"{major}.{minor - 1}.99"
+
+
+def acts(gate, version: str | None) -> bool:
+    """Whether the row, turned to a field that `REQUEST` has, says something on that release."""
+    row = replace(
+        gate,
+        requests=("RerankRequest",),
+        field="query",
+        reads=None,
+        when=When("given", bool),
+        models=Models("every model", lambda _: True),
+    )
+    server = ServerInfo(version=ServerVersion(version) if version else None)
+    findings = examine(server, REQUEST, [row])
+    assert {finding.code for finding in findings} <= {gate.code}
+    return bool(findings)
+
+
+@ROWS
+def test_a_row_acts_just_inside_its_window_and_not_just_outside(gate) -> None:
+    if gate.action not in JUDGING:
+        assert not acts(gate, gate.since or "0.32.0")
+        return
+    if gate.since:
+        assert acts(gate, gate.since)
+        assert not acts(gate, just_below(gate.since))
+        for suffix in ("rc1", ".dev3+g1a2b3c", "+cu129", ".post1"):
+            assert acts(gate, gate.since + suffix)
+    if gate.until:
+        assert not acts(gate, gate.until)
+        assert not acts(gate, gate.until + "rc1")
+        assert acts(gate, just_below(gate.until))
+    if not gate.since and not gate.until:
+        assert acts(gate, "0.0.1")
+        assert acts(gate, "99.0.0")
+
+
+@ROWS
+def test_of_an_unknown_release_only_an_open_window_is_sure(gate) -> None:
+    sure = gate.since is None and gate.until is None and gate.action in JUDGING
+    assert acts(gate, None) == sure
+
+
+@ROWS
+def test_a_row_names_what_exists_and_says_what_to_do(gate) -> None:
+    assert set(gate.requests) <= set(KINDS)
+    for name in gate.requests:
+        kind, read = KINDS[name], gate.reads or gate.field
+        assert read in kind.model_fields or hasattr(kind, read)
+    assert gate.problem
+    assert gate.cure.endswith((".", ")", "`"))
+    assert re.search(r"vllm/|PR #\d+|issue|seen|pull/", gate.source, re.IGNORECASE)
+    assert gate.since is None or gate.until is None or triple(gate.since) < triple(gate.until)
+
+
+def test_every_code_stands_once() -> None:
+    assert [code for code, count in Counter(gate.code for gate in GATES).items() if count > 1] == []
+
+
+OLD, NEW = ServerInfo(version=ServerVersion("0.19.0")), ServerInfo(version=ServerVersion("0.20.0"))
+LIMITED = RerankRequest(query="q", documents=["a"], max_tokens_per_doc=5, extra_body={"new": 1})
+
+
+def test_admit_refuses_with_every_reason() -> None:
+    request = RerankRequest(query="q", documents=["a"], max_tokens_per_doc=-5, top_n=-1)
+    with pytest.raises(InvalidRequestError) as caught:
+        admit(OLD, request)
+    assert {finding.field for finding in caught.value.findings} == {"top_n", "max_tokens_per_doc"}
+    assert all(finding.severity == "error" for finding in caught.value.findings)
+    assert "this server runs 0.19.0" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("server", "validation", "codes"),
+    [
+        (NEW, "error", ["extra-body"]),
+        (OLD, "warn", ["rerank-max-tokens-per-doc", "extra-body"]),
+        (OLD, "off", []),
+    ],
+)
+def test_admit_gives_the_whole_body_and_what_is_doubtful(server, validation, codes) -> None:
+    fields, findings = admit(server, LIMITED, validation)
+    assert fields == {"query": "q", "documents": ["a"], "max_tokens_per_doc": 5, "new": 1}
+    assert [finding.code for finding in findings] == codes
+
+
+def test_validate_for_is_pure_and_says_the_window_and_the_source() -> None:
+    (finding,) = LIMITED.validate_for(OLD)
+    assert (finding.severity, finding.field, finding.until) == (
+        "error",
+        "max_tokens_per_doc",
+        "0.20.0",
+    )
+    assert finding.source
+    assert LIMITED.validate_for(NEW) == []
