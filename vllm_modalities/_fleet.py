@@ -11,7 +11,13 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit, urlunsplit
 
-from .errors import Finding, InvalidRequestError, VLLMModalitiesError
+from .errors import (
+    APIConnectionError,
+    APITimeoutError,
+    Finding,
+    InvalidRequestError,
+    VLLMModalitiesError,
+)
 from .server import ModelInfo, ServerInfo, ServerVersion
 
 if TYPE_CHECKING:
@@ -71,12 +77,13 @@ class Replica:
         return self.info is not None
 
     def failed(self, error: VLLMModalitiesError, now: float) -> None:
-        """Set aside for a while, longer each time; it may come back as another release."""
+        """Set aside for a while, longer each time; one that was gone is asked anew who it is."""
         with self._lock:
             self.failures += 1
             pause = min(FIRST_ASIDE * 2 ** (self.failures - 1), LONGEST_ASIDE)
             self.aside_until, self.error = now + pause, error
-            self.due = min(self.due, self.aside_until)
+            if isinstance(error, APIConnectionError) and not isinstance(error, APITimeoutError):
+                self.due = min(self.due, self.aside_until)
 
     def worked(self) -> None:
         with self._lock:

@@ -38,7 +38,7 @@ class RequestModel(pydantic.BaseModel):
     """The routes that take this body; the first is preferred."""
 
     model: str | None = None
-    extra_body: Mapping[str, Any] | None = pydantic.Field(None, exclude=True, repr=False)
+    extra_body: Mapping[str, Any] | None = pydantic.Field(default=None, exclude=True, repr=False)
 
     @classmethod
     def __pydantic_init_subclass__(cls, **kwargs: Any) -> None:

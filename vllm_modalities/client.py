@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, ClassVar, Concatenate, ParamSpec, Self, TypeVar
+from typing import Any, ClassVar, Concatenate, ParamSpec, Self, TypeVar
 
 from ._caller import caller
 from ._context import Context, Options, Transport
@@ -25,9 +25,6 @@ from .endpoints.translate import translate
 from .gates import Validation
 from .profiles import PROFILES, Profile
 from .server import ServerVersion
-
-if TYPE_CHECKING:
-    import httpx
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -48,7 +45,7 @@ class _Endpoints:
     send = Endpoint(send)
     servers = Endpoint(servers)
 
-    _driver: Driver | AsyncDriver
+    _driver: Any
 
     def __init__(
         self,
@@ -65,7 +62,7 @@ class _Endpoints:
         transport: Transport = "auto",
         profiles: Iterable[Profile] = (),
         headers: Mapping[str, str] | None = None,
-        http_client: httpx.Client | httpx.AsyncClient | None = None,
+        http_client: object | None = None,
         keep_raw: bool = False,
     ) -> None:
         if base_url is None:
@@ -165,9 +162,9 @@ class Client(_Endpoints):
 
     _driver: Driver
 
-    def _driver_for(
-        self, http_client: httpx.Client | None, api_key: APIKey, max_concurrency: int
-    ) -> Driver:
+    def _driver_for(self, http_client: Any, api_key: APIKey, max_concurrency: int) -> Driver:
+        if hasattr(http_client, "aclose"):
+            raise TypeError("Client needs an httpx.Client; an httpx.AsyncClient is for AsyncClient")
         transport = SyncTransport(http_client, api_key=api_key, connections=max_concurrency)
         return Driver(transport, max_concurrency)
 
@@ -201,9 +198,9 @@ class AsyncClient(_Endpoints):
     is_async: ClassVar[bool] = True
     _driver: AsyncDriver
 
-    def _driver_for(
-        self, http_client: httpx.AsyncClient | None, api_key: APIKey, max_concurrency: int
-    ) -> AsyncDriver:
+    def _driver_for(self, http_client: Any, api_key: APIKey, max_concurrency: int) -> AsyncDriver:
+        if http_client is not None and not hasattr(http_client, "aclose"):
+            raise TypeError("AsyncClient needs an httpx.AsyncClient; an httpx.Client is for Client")
         transport = AsyncTransport(http_client, api_key=api_key, connections=max_concurrency)
         return AsyncDriver(transport, max_concurrency)
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Literal
 
 import pytest
-from docs._pages import PAGES, ROOT, Block, blocks
+from docs._pages import PAGES, ROOT, Block, blocks, run
 
 import vllm_modalities
 from vllm_modalities import errors
@@ -219,6 +219,17 @@ def test_blocks_are_python_and_fit_the_page(page: Path) -> None:
         ast.parse(block.code)
         if page.is_relative_to(DOCS):
             assert max(map(len, block.code.splitlines())) <= 100, str(block)
+
+
+@pytest.mark.parametrize(
+    "name", ["how-it-works", "models", "reference/profiles", "reference/requests"]
+)
+def test_blocks_that_need_no_server_do_what_they_say(name: str) -> None:
+    found = blocks(DOCS / f"{name}.md")
+    namespace: dict[str, object] = {}
+    for block in found:
+        run(block, namespace, {})
+    assert found
 
 
 def test_pages_have_blocks() -> None:

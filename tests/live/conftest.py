@@ -35,6 +35,8 @@ def report(request: pytest.FixtureRequest) -> Report:
     """Lines on the terminal while they are news, also where pytest captures what tests print."""
     plugins = request.config.pluginmanager
     capture, terminal = plugins.get_plugin("capturemanager"), plugins.get_plugin("terminalreporter")
+    assert capture is not None
+    assert terminal is not None
 
     def report(line: str) -> None:
         with capture.global_and_fixture_disabled():

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -107,6 +109,12 @@ def test_the_blocks_of_a_page_do_what_they_say(
 Check = Callable[[str, Path], None]
 
 
+def words(recording: str) -> set[str]:
+    """What is said in a sample."""
+    spoken = json.loads((ASSETS / "speech.json").read_text("utf-8"))[recording]["text"]
+    return set(re.findall(r"\w+", spoken.lower()))
+
+
 def search(printed: str, _: Path) -> None:
     question, *ranked = printed.splitlines()
     assert question.endswith("?")
@@ -126,9 +134,8 @@ def rerank(printed: str, _: Path) -> None:
 
 def transcribe(printed: str, folder: Path) -> None:
     subtitles = (folder / "speech-en-gb.srt").read_text("utf-8")
-    for word in ("winter", "lake", "freezes", "children", "skate", "school"):
-        assert word in printed
-        assert word in subtitles
+    for text in (printed, subtitles):
+        assert words("speech-en-gb.flac") <= set(re.findall(r"\w+", text.lower()))
     assert subtitles.startswith("1\n00:00:00,000 --> 00:00:0")
 
 
@@ -142,8 +149,9 @@ def ocr(printed: str, folder: Path) -> None:
 
 
 def many(printed: str, _: Path) -> None:
-    for found in ("minilm", "whisper-base", "deepseek-ocr", "5 sentences, 384 numbers", "wagons"):
+    for found in ("minilm", "whisper-base", "deepseek-ocr", "5 sentences, 384 numbers"):
         assert found in printed
+    assert words("speech-en-us.flac") <= set(re.findall(r"\w+", printed.lower()))
     assert printed.count("vLLM 0.32.0") == len(JOBS)
 
 

@@ -2,8 +2,10 @@
 
 import json
 
+import httpx
 import numpy as np
 import pydantic
+import pytest
 from _script import BLOCKING, FakeVLLM, Play, Talker, body
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -35,14 +37,14 @@ def test_said_gives_a_bounded_text_for_any_bytes(content: bytes) -> None:
     assert len(said(content)) <= 500
 
 
-class Any(pydantic.BaseModel):
+class Row(pydantic.BaseModel):
     index: int
 
 
 @given(content=BYTES)
 @example(DEEP)
 def test_any_bytes_are_parsed_or_a_response_error(content: bytes) -> None:
-    for read in (Response.json, lambda one: one.parse(Any)):
+    for read in (Response.json, lambda one: one.parse(Row)):
         try:
             read(Response(200, {}, content))
         except VLLMModalitiesError as error:
@@ -120,15 +122,19 @@ def test_any_retry_after_is_seconds_or_none(value: str) -> None:
         assert error.retry_after is None or error.retry_after >= 0  # noqa: PT017
 
 
+ANSWERS_404 = httpx.Client(transport=httpx.MockTransport(lambda _: httpx.Response(404)))
+
+
 @given(url=st.text(max_size=20) | st.text(max_size=20).map("http://".__add__))
 @example("http://\u2100")
 @example("http://a:99999")
 @example("http://a b")
 @example("http://.")
+@pytest.mark.filterwarnings("ignore::vllm_modalities.VLLMModalitiesWarning")
 def test_any_address_is_used_or_refused_in_words(url: str) -> None:
     """And one that is taken never fails later with another library's error."""
     try:
-        client = Client(url, max_retries=0, http_client=_answering_404())
+        client = Client(url, max_retries=0, http_client=ANSWERS_404)
     except InvalidRequestError as error:
         assert "http://localhost:8000" in str(error)  # noqa: PT017
         return
@@ -136,9 +142,3 @@ def test_any_address_is_used_or_refused_in_words(url: str) -> None:
         client.servers()
     except VLLMModalitiesError:
         return
-
-
-def _answering_404():
-    import httpx
-
-    return httpx.Client(transport=httpx.MockTransport(lambda _: httpx.Response(404)))

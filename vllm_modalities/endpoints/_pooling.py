@@ -20,10 +20,10 @@ class PoolingFields(RequestModel):
 
     user: str | None = None
     request_id: str | None = None
-    priority: int | None = Field(None, ge=-(2**63), lt=2**63)
+    priority: int | None = Field(default=None, ge=-(2**63), lt=2**63)
     cache_salt: str | None = None
     use_activation: bool | None = None
-    truncate_prompt_tokens: int | None = Field(None, ge=-1)
+    truncate_prompt_tokens: int | None = Field(default=None, ge=-1)
     truncation_side: Literal["left", "right"] | None = None
     padding: Literal["max_length", "do_not_pad"] | None = None
     mm_processor_kwargs: Mapping[str, Any] | None = None

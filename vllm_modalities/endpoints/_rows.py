@@ -29,11 +29,13 @@ class Route(Protocol):
 
     def body(self, texts: tuple[str, ...], width: int | None) -> RequestModel:
         """The request for a batch of texts; `width` is None until it is sure."""
+        ...
 
     def read(
         self, response: Response, count: int, width: int | None
     ) -> tuple[Matrix, Usage | None]:
         """The vectors in order, shape (count, width), and the tokens, if it counts them."""
+        ...
 
 
 class Rows:

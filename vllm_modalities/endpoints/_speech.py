@@ -27,14 +27,14 @@ class SpeechRequest(RequestModel):
     """
 
     file: bytes = Field(exclude=True, repr=False, min_length=1)
-    duration: float | None = Field(None, exclude=True)
+    duration: float | None = Field(default=None, exclude=True)
     """Seconds of audio in `file`, if known; not sent, but held against the server's limit."""
 
     language: str | None = None
     prompt: str | None = None
     hotwords: str | None = None
     response_format: Literal["json", "text", "verbose_json"] | None = None
-    temperature: float | None = Field(None, ge=0)
+    temperature: float | None = Field(default=None, ge=0)
     top_p: float | None = None
     top_k: int | None = None
     min_p: float | None = None
@@ -42,11 +42,11 @@ class SpeechRequest(RequestModel):
     presence_penalty: float | None = None
     repetition_penalty: float | None = None
     use_beam_search: bool | None = None
-    n: int | None = Field(None, ge=1)
+    n: int | None = Field(default=None, ge=1)
     length_penalty: float | None = None
     seed: int | None = None
     to_language: str | None = None
-    max_completion_tokens: int | None = Field(None, ge=1)
+    max_completion_tokens: int | None = Field(default=None, ge=1)
     vllm_xargs: XArgs | None = None
 
     def limits(self, server: ServerInfo) -> Iterable[Finding]:

@@ -23,6 +23,12 @@ from .cohere_embed import CohereEmbedRequest, CohereRoute, server_name
 
 BATCH_COUNT, BATCH_CHARACTERS = 128, 262_144  # texts, and characters, of one request at most
 
+_COHERE_TRUNCATE: dict[str, Literal["END", "START", "NONE"]] = {
+    "error": "NONE",
+    "end": "END",
+    "start": "START",
+}
+
 
 class EmbeddingRequest(ChatFields):
     """Body of `POST /v1/embeddings`.
@@ -212,7 +218,7 @@ def _cohere(
         input_type=input_type,
         output_dimension=dimensions,
         embedding_types=("base64",),
-        truncate={"error": "NONE", "end": "END", "start": "START"}[truncate],
+        truncate=_COHERE_TRUNCATE[truncate],
         extra_body=extra_body,
     )
     name = yield from server_name(target, template)

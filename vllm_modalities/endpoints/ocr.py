@@ -33,18 +33,18 @@ class OCRRequest(RequestModel):
     PATHS: ClassVar[tuple[str, ...]] = ("/v1/chat/completions",)
 
     messages: tuple[Mapping[str, Any], ...] = Field(min_length=1, repr=False)
-    temperature: float | None = Field(None, ge=0)
+    temperature: float | None = Field(default=None, ge=0)
     top_p: float | None = None
     top_k: int | None = None
     repetition_penalty: float | None = None
-    max_completion_tokens: int | None = Field(None, ge=1)
+    max_completion_tokens: int | None = Field(default=None, ge=1)
     skip_special_tokens: bool | None = None
     vllm_xargs: XArgs | None = None
     seed: int | None = None
     repetition_detection: Mapping[str, int] | None = None
     mm_processor_kwargs: Mapping[str, Any] | None = None
     media_io_kwargs: Mapping[str, Any] | None = None
-    pixels: int | None = Field(None, exclude=True)
+    pixels: int | None = Field(default=None, exclude=True)
     """Pixels of all images together, if known; not sent, but held against the server's limit."""
 
     @classmethod
