@@ -35,8 +35,13 @@ class Taken:
 
 def taken(statement: str) -> Taken:
     """Run one statement in a fresh interpreter."""
-    code = TIMED.format(statement=statement)
-    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, text=True)
+    ran = subprocess.run(
+        [sys.executable, "-c", TIMED.format(statement=statement)],
+        env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},  # numpy's threads spin while they start
+        capture_output=True,
+        check=True,
+        text=True,
+    )
     return Taken(*map(float, ran.stdout.split()))
 
 

@@ -124,7 +124,7 @@ class Sent:
 
     @property
     def texts(self) -> tuple[str, ...]:
-        found = (self.body or {}).get("input", ())
+        found = self.body.get("input", ()) if isinstance(self.body, dict) else ()
         return (found,) if isinstance(found, str) else tuple(found)
 
 
@@ -226,12 +226,16 @@ class FakeVLLM:
             case "/v1/models" if self.models is not None:
                 return same({"object": "list", "data": self.models})
             case "/openapi.json" if self.routes is not None:
-                return same({"paths": dict.fromkeys(self.routes, {})})
-            case path if path in (ROUTES[self.task] if self.routes is None else self.routes):
-                return self._serve(sent.path, sent.body)
+                return same({"paths": {route: {} for route in self.routes}})
+            case path if path in (self.routes or ROUTES[self.task]):
+                if sent.method == "POST":
+                    return self._serve(sent.path, sent.body)
+                return body({"detail": "Method Not Allowed"}, 405)(Answer())
         return NOT_FOUND(Answer())
 
-    def _serve(self, path: str, asked: dict[str, Any]) -> Answer:
+    def _serve(self, path: str, asked: Any) -> Answer:
+        if not isinstance(asked, dict):  # a form: what is answered is the test's own to say
+            return same({})
         known = [self.model, *(model["id"] for model in self.models or ())]
         if asked.get("model", self.model) not in known:
             return refusal(f"The model `{asked['model']}` does not exist.", 404)
@@ -307,9 +311,7 @@ def network_of(servers: Servers) -> dict[str, FakeVLLM]:
     return {URL: servers} if isinstance(servers, FakeVLLM) else dict(servers)
 
 
-def mock_transport(
-    servers: Servers, library: ModuleType = httpx, *, is_async: bool = False
-) -> Any:
+def mock_transport(servers: Servers, library: ModuleType = httpx, *, is_async: bool = False) -> Any:
     """httpx's or httpx2's transport that hands requests to `servers`, side by side."""
     network = network_of(servers)
 
@@ -318,7 +320,8 @@ def mock_transport(
 
     def respond(request: Any) -> Any:
         base = base_of(request)
-        content = json.loads(request.content) if request.content else None
+        is_json = request.headers.get("content-type") == "application/json"
+        content = json.loads(request.content) if is_json else request.content or None
         path = str(request.url).removeprefix(base)
         answer = network[base].answer(Sent(request.method, path, dict(request.headers), content))
         if answer.broken:

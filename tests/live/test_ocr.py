@@ -6,6 +6,7 @@ The weights are random, so what the model says has no meaning; what changes it h
 from __future__ import annotations
 
 import io
+import json
 from pathlib import Path
 from typing import Any
 
@@ -22,30 +23,32 @@ pytestmark = pytest.mark.servers("deepseek-ocr")
 
 
 def read(servers: Rig, source: Any = PAGE, *, keep: bool = False, **options: Any) -> Document:
+    if keep:
+        options["extra_body"] = {"logprobs": True, **options.get("extra_body", {})}
     with Client(servers["deepseek-ocr"].base_url, keep_raw=keep) as client:
         return client.ocr(source, max_tokens=40, **options)
 
 
-def said(document: Document) -> bytes:
-    """The model's own words, before they are parsed."""
-    import json
-
+def said(document: Document) -> list[tuple[str, float]]:
+    """The model's own tokens, and how sure it was of each, before they are parsed."""
     assert document.raw is not None
-    content = json.loads(document.raw[0])["choices"][0]["message"]["content"]
-    return str(content).encode()
+    tokens = json.loads(document.raw[0])["choices"][0]["logprobs"]["content"]
+    return [(token["token"], token["logprob"]) for token in tokens]
 
 
 def test_a_page_comes_back_as_a_document_and_a_cut_one_says_so(servers: Rig) -> None:
     document = ask(servers["deepseek-ocr"].base_url, "ocr", PAGE, max_tokens=40)
     page = document.pages[0]
-    assert (page.width, page.height) == Image.open(PAGE).size
+    with Image.open(PAGE) as image:
+        assert (page.width, page.height) == image.size
     assert page.finish_reason == "length"
     assert any("cut" in warning for warning in document.warnings)
 
 
 def test_the_n_gram_processor_gets_its_arguments(servers: Rig) -> None:
-    def with_arguments(**arguments: Any) -> bytes:
-        return said(read(servers, keep=True, extra_body={"vllm_xargs": arguments}))
+    def with_arguments(**arguments: Any) -> list[str]:
+        tokens = said(read(servers, keep=True, extra_body={"vllm_xargs": arguments}))
+        return [token for token, _ in tokens]
 
     free = with_arguments(ngram_size=10_000)
     limited = with_arguments(ngram_size=2, window_size=90)
@@ -55,10 +58,10 @@ def test_the_n_gram_processor_gets_its_arguments(servers: Rig) -> None:
     assert allowed == free
 
 
-def test_pages_of_one_size_give_equal_counts_and_other_pages_other_words(servers: Rig) -> None:
-    white = Image.new("RGB", (600, 800), "white")
+def test_what_is_on_the_page_reaches_the_model(servers: Rig) -> None:
+    white, black = (Image.new("RGB", (600, 800), colour) for colour in ("white", "black"))
     assert said(read(servers, white, keep=True)) == said(read(servers, white, keep=True))
-    assert said(read(servers, PAGE, keep=True)) != said(read(servers, white, keep=True))
+    assert said(read(servers, white, keep=True)) != said(read(servers, black, keep=True))
 
 
 @pytest.mark.parametrize(

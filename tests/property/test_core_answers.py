@@ -17,12 +17,14 @@ from vllm_modalities.endpoints.rerank import rerank
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
-    lambda inner: st.lists(inner, max_size=3)
-    | st.dictionaries(
-        st.sampled_from(["data", "index", "embedding", "usage", "error", "message", "results"])
-        | st.text(max_size=3),
-        inner,
-        max_size=4,
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(["data", "index", "embedding", "usage", "error", "message", "results"])
+            | st.text(max_size=3),
+            inner,
+            max_size=4,
+        )
     ),
     max_leaves=12,
 )

@@ -114,8 +114,7 @@ def played(kind: str, script: Mapping[str, Sequence[str]], call: str, arguments,
 def test_embed_is_the_same_in_both(script, arguments, options) -> None:
     with instant():
         blocking, *others = [
-            played(kind, script, "embed", arguments, max_concurrency=1, **options)
-            for kind in KINDS
+            played(kind, script, "embed", arguments, max_concurrency=1, **options) for kind in KINDS
         ]
     assert all(other == blocking for other in others)
 

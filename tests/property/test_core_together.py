@@ -11,9 +11,7 @@ from hypothesis import strategies as st
 
 from vllm_modalities._flow import Flow, Request, Together
 
-TREES = st.recursive(
-    st.integers(0, 99), lambda trees: st.lists(trees, max_size=4), max_leaves=25
-)
+TREES = st.recursive(st.integers(0, 99), lambda trees: st.lists(trees, max_size=4), max_leaves=25)
 BOUND = 30  # seconds after which a test gives up on what hangs
 
 

@@ -38,9 +38,7 @@ def test_similarity_lies_in_minus_1_to_1_and_is_symmetric(vectors) -> None:
     np.testing.assert_array_equal(vectors, before)
 
 
-@given(
-    sizes=st.lists(st.integers(0, 50)), count=st.integers(1, 10), size=st.integers(1, 100)
-)
+@given(sizes=st.lists(st.integers(0, 50)), count=st.integers(1, 10), size=st.integers(1, 100))
 def test_batches_are_the_items_in_order_and_within_both_bounds(sizes, count, size) -> None:
     found = list(batches(sizes, count=count, size=size))
     assert [place for batch in found for place in batch] == list(range(len(sizes)))

@@ -132,7 +132,8 @@ class Rows:
         """All vectors, with a row of NaN for each text that failed."""
         vectors = self._vectors
         if vectors is None:  # every text failed
-            vectors = np.full((len(self._texts), self._width() or 0), np.nan, np.float32)
+            width = max(self._width() or 0, 0)  # `validation="off"` may have asked for less
+            vectors = np.full((len(self._texts), width), np.nan, np.float32)
         for place, _ in failures:
             vectors[place] = np.nan
         usages = [usage for usage in self._usages if usage is not None]

@@ -6,10 +6,19 @@ The proof is in every test: no request ever carries a value that is refused.
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from _script import BLOCKING, URL, FakeVLLM, Talker, body, status
+from _script import BLOCKING, URL, FakeVLLM, Play, Talker, body, status
 
-from vllm_modalities import BadRequestError, InvalidRequestError, ResponseError, ServerVersion, VLLMModalitiesWarning
-from vllm_modalities.endpoints.embed import EmbeddingRequest
+from vllm_modalities import (
+    BadRequestError,
+    InvalidRequestError,
+    ResponseError,
+    ServerVersion,
+    VLLMModalitiesWarning,
+)
+from vllm_modalities._context import Context
+from vllm_modalities._flow import Alone, step
+from vllm_modalities.endpoints.embed import EmbeddingRequest, embed
+from vllm_modalities.endpoints.servers import servers
 from vllm_modalities.server import ModelInfo, ServerInfo
 
 BEFORE, FROM = ["0.16.0", "0.23.0", "0.25.1"], ["0.26.0", "0.32.0"]
@@ -181,7 +190,22 @@ def test_validate_for_says_so_without_sending(model, version, size, code) -> Non
     assert [finding.code for finding in findings] == ([code] if code else [])
 
 
-def test_a_release_that_clips_without_a_word_is_named(talk) -> None:
+def test_a_release_that_clips_without_a_word_is_named() -> None:
     server = ServerInfo(URL, ServerVersion("0.23.0"), (ModelInfo("m", embedding_size=8),))
     (finding,) = EmbeddingRequest(model="m", input="a", dimensions=9).validate_for(server)
     assert "0.23.0 would silently return full width" in finding.message
+
+
+def test_of_two_calls_that_would_ask_at_once_the_second_asks_nothing() -> None:
+    """Each is brought to where it would ask alone; then the first asks, then the second."""
+    server = FakeVLLM(width=8, matryoshka=True)
+    play = Play(server)
+    play.call(servers)
+    flows = [embed(Context(play.fleet), "text", dimensions=5) for _ in range(2)]
+    asking = [step(flow) for flow in flows]
+    for alone in asking:
+        assert isinstance(alone, Alone)
+        play.run(alone.flow)
+    assert len(server.posts) == 2
+    for flow in flows:
+        flow.close()

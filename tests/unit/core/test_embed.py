@@ -85,8 +85,8 @@ def test_floats_are_read_whatever_was_asked_for(talk, transport) -> None:
     def as_floats(answer):
         if answer.headers:
             return answer
-        rows = [{"index": i, "embedding": row} for i, row in enumerate(vectors_of("ab", 4).tolist())]
-        return body({"data": rows})(answer)
+        vectors = vectors_of("ab", 4).tolist()
+        return body({"data": [{"index": i, "embedding": vectors[i]} for i in (0, 1)]})(answer)
 
     server.always(EMBEDDINGS, as_floats)
     result = talk(server, transport=transport).embed(["a", "b"])
@@ -188,8 +188,9 @@ NOT_WHAT_IT_CLAIMS = {
     "a row too many": edited(lambda answer: answer["data"].append({"index": 2, "embedding": ""})),
     "no data": edited(lambda answer: answer.pop("data")),
     "unequal widths": row(embedding=b64("a", 3)),
+    "unequal numbers": body({"data": [{"index": i, "embedding": [0.5] * i} for i in (0, 1)]}),
     "a torn number": row(embedding=base64.b64encode(b"12345").decode()),
-    "an empty vector": edited(lambda answer: {"data": [one | {"embedding": ""} for one in answer["data"]]}),
+    "empty vectors": body({"data": [{"index": i, "embedding": ""} for i in (0, 1)]}),
     "not base64": row(embedding="$$$"),
     "base64 without its end": row(embedding=b64("a")[:-3]),
     "one of each": row(embedding=[0.0] * 4),
@@ -223,7 +224,7 @@ def test_a_200_that_is_not_what_it_claims_is_an_error_with_evidence(talk, fault,
 def test_what_the_server_said_stands_in_the_error(talk) -> None:
     server = FakeVLLM()
     server.always(EMBEDDINGS, body({"error": {"message": "out of memory"}}, x_request_id="r-7"))
-    with pytest.raises(ResponseError, match="out of memory.*r-7") as caught:
+    with pytest.raises(ResponseError, match=r"out of memory.*r-7") as caught:
         talk(server).embed("a")
     assert caught.value.request_id == "r-7"
     assert b"out of memory" in caught.value.body

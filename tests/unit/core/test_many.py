@@ -22,7 +22,7 @@ TEXTS = [f"text {i}" for i in range(40)]
 def picky(*bad: int, texts: list[str] = TEXTS, same_words: bool = True) -> FakeVLLM:
     refused = {texts[i] for i in bad}
     return FakeVLLM(
-        refuses=lambda t: (f"too long{'' if same_words else t}" if t in refused else None)
+        refuses=lambda t: f"too long{'' if same_words else t}" if t in refused else None
     )
 
 

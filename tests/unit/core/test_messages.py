@@ -70,7 +70,7 @@ def test_what_is_no_json_or_an_error_is_told_apart_by_json_and_parse(content, wo
 
 def test_parse_names_what_is_malformed() -> None:
     assert answer({"number": 1}).parse(Body).number == 1
-    with pytest.raises(ResponseError, match="number: .*integer"):
+    with pytest.raises(ResponseError, match=r"number: .*integer"):
         answer({"number": "one"}).parse(Body)
     with pytest.raises(ResponseError, match="body: "):
         answer([1]).parse(Body)

@@ -1,9 +1,10 @@
 """Several servers that do the same: who is asked, who is set aside, who comes back."""
 
 from collections import Counter
+from itertools import pairwise
 
 import pytest
-from _script import FakeVLLM, Play, broken, status
+from _script import Answer, FakeVLLM, Play, broken, status
 
 from vllm_modalities._context import Context
 from vllm_modalities._flow import Together, step
@@ -80,7 +81,7 @@ def test_a_failing_server_is_set_aside_longer_each_time_and_comes_back() -> None
     play.call(embed, "a")  # A fails, B answers
     absences = [seconds_until_asked(play, servers[A]) for _ in range(8)]
     assert absences[0] >= 1
-    assert all(later >= 1.5 * earlier for earlier, later in zip(absences[:3], absences[1:4], strict=True))
+    assert all(later >= 1.5 * earlier for earlier, later in pairwise(absences[:4]))
     assert max(absences) <= 60
     servers[A].well("*")
     seconds_until_asked(play, servers[A])
@@ -108,3 +109,21 @@ def test_the_error_of_a_fleet_that_is_down_names_a_server() -> None:
     with pytest.raises(APIConnectionError) as caught:
         play.call(embed, "a")
     assert caught.value.server in servers
+
+
+def test_no_further_server_is_asked_once_the_time_is_up() -> None:
+    """The first one's failure took all the time there was."""
+    servers = replicas(A, B)
+    play = Play(servers, timeout=10)
+    play.call(embed, "warm up")
+    play.requests.clear()
+
+    def late(_: object) -> Answer:
+        play.now += 11
+        return Answer(broken="ReadTimeout")
+
+    for server in servers.values():
+        server.always(EMBEDDINGS, late)
+    with pytest.raises(APIConnectionError):
+        play.call(embed, "a")
+    assert len(play.hosts()) == 1

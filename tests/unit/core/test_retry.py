@@ -1,7 +1,7 @@
 """When a request is sent again, and when it is not."""
 
 import pytest
-from _script import FakeVLLM, Play, broken, cut, status
+from _script import FakeVLLM, Play, broken, status
 
 from vllm_modalities._context import Context
 from vllm_modalities._flow import Done, Request, Together, step

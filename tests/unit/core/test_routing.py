@@ -1,18 +1,20 @@
 """Which server takes a request: by model, by task, by the mapping."""
 
 import pytest
-from _script import URL, FakeVLLM, Play, broken
+from _script import URL, FakeVLLM, Play, broken, status
 
 from vllm_modalities.endpoints.embed import EmbeddingRequest, embed
 from vllm_modalities.endpoints.rerank import RerankRequest, rerank
 from vllm_modalities.endpoints.send import send
 from vllm_modalities.endpoints.servers import servers
 from vllm_modalities.errors import (
+    APIConnectionError,
     InvalidRequestError,
     NotFoundError,
     UnknownModelError,
     UnsupportedTaskError,
 )
+from vllm_modalities.gates import GATES, Action
 
 A, B, C = "http://a", "http://b", "http://c"
 
@@ -37,7 +39,7 @@ def test_a_task_goes_where_it_is_done() -> None:
 
 def test_several_models_are_ambiguous_until_one_is_named() -> None:
     network = of_models("x", "y")
-    with pytest.raises(InvalidRequestError, match="x, y.*`model`") as caught:
+    with pytest.raises(InvalidRequestError, match=r"x, y.*`model`") as caught:
         Play(network).call(embed, "a")
     assert caught.value.findings[0].field == "model"
     assert [server.posts for server in network.values()] == [[], []]
@@ -46,7 +48,7 @@ def test_several_models_are_ambiguous_until_one_is_named() -> None:
 
 def test_a_model_that_nobody_serves_is_an_invalid_request_and_not_found() -> None:
     server = FakeVLLM()
-    with pytest.raises(UnknownModelError, match="'wrong'.*'m'") as caught:
+    with pytest.raises(UnknownModelError, match=r"'wrong'.*'m'") as caught:
         Play(server).call(embed, "a", model="wrong")
     assert isinstance(caught.value, InvalidRequestError)
     assert isinstance(caught.value, NotFoundError)
@@ -137,8 +139,6 @@ def test_one_url_mapped_for_two_tasks_is_one_server() -> None:
 
 def test_a_known_server_that_is_down_does_not_hide_what_it_serves() -> None:
     """The error is that it does not answer, not that nobody serves the model."""
-    from vllm_modalities.errors import APIConnectionError
-
     network = of_models("x", "y")
     play = Play(network, max_retries=0)
     play.call(embed, "a", model="x")
@@ -168,3 +168,47 @@ def test_send_refuses_what_the_release_does_not_take() -> None:
     with pytest.raises(InvalidRequestError, match="max_tokens_per_doc"):
         Play(server).call(send, RerankRequest(query="q", documents=["a"], max_tokens_per_doc=9))
     assert server.posts == []
+
+
+HIDDEN = {"routes": None}
+
+
+def test_servers_that_hide_their_routes_are_asked_for_the_one_that_is_wanted() -> None:
+    """By a GET, which a POST route answers with 405: it costs no GPU work."""
+    network = {
+        A: FakeVLLM("chat", model="talker", **HIDDEN),
+        B: FakeVLLM(model="embedder", **HIDDEN),
+    }
+    play = Play(network)
+    for _ in range(2):
+        assert play.call(embed, "a").model == "embedder"
+    assert [sent.method for sent in network[A].asked("/v1/embeddings")] == ["GET"]
+    assert play.hosts() == [B, B]
+
+
+def test_a_hidden_route_that_nobody_has_is_an_unsupported_task() -> None:
+    network = {url: FakeVLLM("chat", model=url[-1], **HIDDEN) for url in (A, B)}
+    play = Play(network)
+    for _ in range(2):
+        with pytest.raises(UnsupportedTaskError):
+            play.call(rerank, "q", ["a"])
+    assert [len(server.asked("/v1/rerank")) for server in network.values()] == [1, 1]
+    assert play.hosts() == []
+
+
+def test_a_hidden_route_that_cannot_be_asked_for_counts_as_there() -> None:
+    network = {
+        A: FakeVLLM("chat", model="talker", **HIDDEN),
+        B: FakeVLLM(model="embedder", **HIDDEN),
+    }
+    network[B].once("/v1/embeddings", status(400))
+    assert Play(network).call(embed, "a").model == "embedder"
+
+
+def test_replicas_of_two_releases_whose_answers_differ_are_told() -> None:
+    gates = [gate for gate in GATES if gate.action is Action.DIFFERS and gate.since]
+    gate = next(gate for gate in gates if "RerankRequest" in gate.requests)
+    network = {A: FakeVLLM(version="0.16.0"), B: FakeVLLM(version=gate.since)}
+    warnings = Play(network).call(rerank, "q", ["a"]).warnings
+    assert any(gate.since in warning and "replicas run" in warning for warning in warnings)
+    assert Play(network, validation="off").call(rerank, "q", ["a"]).warnings == ()

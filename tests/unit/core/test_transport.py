@@ -7,6 +7,7 @@ from functools import partial
 import pytest
 from _script import (
     ASYNCIO,
+    KINDS,
     TRIO,
     URL,
     Answer,
@@ -31,6 +32,7 @@ from vllm_modalities import (
     ServerOverloadedError,
     VLLMModalitiesError,
 )
+from vllm_modalities._flow import Form, Request
 
 EMBEDDINGS = "/v1/embeddings"
 STATUSES = {
@@ -170,3 +172,19 @@ def test_a_server_that_never_answers_ends_at_the_timeout() -> None:
         error = failure(partial(Talker, kind), lambda _: Answer(silent=True), timeout=0.1)
         assert isinstance(error, APITimeoutError)
         assert EMBEDDINGS in str(error)
+
+
+def test_a_form_is_sent_as_multipart(library) -> None:
+    server = FakeVLLM(routes=("/v1/audio/transcriptions",))
+    server.always("/v1/audio/transcriptions", body({"text": "words"}))
+    form = Form({"model": "m", "list[]": ["a", "b"]}, {"file": ("a.wav", b"RIFF", "audio/wav")})
+
+    def flow():
+        return (yield from Request("POST", "/v1/audio/transcriptions", form=form, server=URL))
+
+    for kind in KINDS:
+        client = Talker(kind, server, library=library)
+        assert client._call(lambda _: flow()).json() == {"text": "words"}
+        for part in (b'name="model"', b'name="list[]"', b'filename="a.wav"', b"audio/wav", b"RIFF"):
+            assert part in server.posts[-1].body
+        assert server.posts[-1].headers["content-type"].startswith("multipart/form-data")
