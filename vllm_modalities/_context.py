@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, get_args
 
 from . import _routing
 from ._caller import Caller, caller
 from ._exchange import post
 from ._fleet import Fleet, Replica
 from ._flow import Flow, Response
+from ._inputs import at_least, invalid, one_of
 from ._wire import RequestModel
 from .errors import Finding
 from .gates import Validation
@@ -32,6 +33,15 @@ class Options:
     transport: Transport = "auto"
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
     keep_raw: bool = False
+
+    def __post_init__(self) -> None:
+        one_of("validation", self.validation, get_args(Validation))
+        one_of("transport", self.transport, get_args(Transport))
+        at_least("max_retries", self.max_retries, 0)
+        for name in ("timeout", "deadline"):
+            seconds = getattr(self, name)
+            if seconds is not None and not seconds > 0:
+                raise invalid(name, f"{name} must be more than 0 seconds, got {seconds!r}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +119,7 @@ class Target:
     ) -> None:
         """Remember what an answer has shown of the model, for all its servers."""
         for replica in self.replicas:
-            replica.learned(self.facts.id, embedding_size=embedding_size, matryoshka=matryoshka)
+            replica.learned(self.model, embedding_size=embedding_size, matryoshka=matryoshka)
 
     def post(self, body: RequestModel) -> Flow[Response]:
         """Send one request; retried, moved to another server, and checked by the gates."""

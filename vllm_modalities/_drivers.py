@@ -51,8 +51,7 @@ class Driver:
                 case Work():
                     return wanted.call()
                 case Alone():
-                    with self._alone:
-                        return self.run(wanted.flow)
+                    return self._run_alone(wanted)
                 case Together():
                     return self._together(wanted)
                 case _:
@@ -60,8 +59,18 @@ class Driver:
         except Exception as error:
             return error
 
+    def _run_alone(self, wanted: Alone[T]) -> T:
+        left = _left(wanted.ends)
+        if not self._alone.acquire(timeout=-1 if left is None else left):
+            wanted.flow.close()
+            raise _too_late_alone()
+        try:
+            return self.run(wanted.flow)
+        finally:
+            self._alone.release()
+
     def _send(self, request: Request) -> Response:
-        if not self._places.acquire(timeout=_left(request)):
+        if not self._places.acquire(timeout=_left(request.ends)):
             raise _too_late(request)
         try:
             return self.transport.send(_within_deadline(request))
@@ -81,6 +90,8 @@ class Driver:
         def help_out() -> None:
             try:
                 pull()
+            except BaseException as error:
+                queue.crashed(error)
             finally:
                 self._helpers.release()
 
@@ -131,8 +142,7 @@ class AsyncDriver:
                 case Work():
                     return await anyio.to_thread.run_sync(wanted.call)
                 case Alone():
-                    async with self._alone:
-                        return await self.run(wanted.flow)
+                    return await self._run_alone(wanted)
                 case Together():
                     return await self._together(wanted)
                 case _:
@@ -140,8 +150,19 @@ class AsyncDriver:
         except Exception as error:
             return error
 
+    async def _run_alone(self, wanted: Alone[T]) -> T:
+        with anyio.move_on_after(_left(wanted.ends)) as scope:
+            await self._alone.acquire()
+        if scope.cancelled_caught:
+            wanted.flow.close()
+            raise _too_late_alone()
+        try:
+            return await self.run(wanted.flow)
+        finally:
+            self._alone.release()
+
     async def _send(self, request: Request) -> Response:
-        with anyio.move_on_after(_left(request)) as scope:
+        with anyio.move_on_after(_left(request.ends)) as scope:
             await self._places.acquire()
         if scope.cancelled_caught:
             raise _too_late(request)
@@ -175,7 +196,7 @@ class _Queue(Generic[T]):
         self._lock = threading.Lock()
         self._outcomes: list[Any] = []
         self._stopped_by: VLLMModalitiesError | None = None
-        self._crash: Exception | None = None
+        self._crash: BaseException | None = None
         self._abandoned = False
 
     def width(self, most: int) -> int:
@@ -191,7 +212,7 @@ class _Queue(Generic[T]):
                 try:
                     flow = next(self._flows, None)
                 except Exception as error:  # the caller's own iterator
-                    self._crash = error
+                    self.crashed(error)
                     return
                 if flow is None:
                     return
@@ -205,11 +226,15 @@ class _Queue(Generic[T]):
     def failed(self, place: int, error: Exception) -> None:
         """Note an error of ours as an outcome; any other is a bug and ends the whole."""
         if not isinstance(error, VLLMModalitiesError):
-            self._crash = self._crash or error
+            self.crashed(error)
             return
         self._outcomes[place] = error
         if self._wanted.stop(error):
             self._stopped_by = self._stopped_by or error
+
+    def crashed(self, error: BaseException) -> None:
+        """Hand out nothing more, and raise `error` in the end."""
+        self._crash = self._crash or error
 
     def abandon(self) -> None:
         """Hand out nothing more."""
@@ -224,18 +249,26 @@ class _Queue(Generic[T]):
         return self._outcomes
 
 
-def _left(request: Request) -> float | None:
+def _left(ends: float | None) -> float | None:
     """Seconds until the call must be over; None is unbounded."""
-    return None if request.ends is None else max(request.ends - time.monotonic(), 0.0)
+    return None if ends is None else max(ends - time.monotonic(), 0.0)
 
 
 def _within_deadline(request: Request) -> Request:
-    left = _left(request)
+    left = _left(request.ends)
     if left is None:
         return request
     if left == 0:
         raise _too_late(request)
     return replace(request, timeout=min(request.timeout, left))
+
+
+def _too_late_alone() -> APITimeoutError:
+    return APITimeoutError(
+        "the call's deadline passed while another call asked the servers who they are;"
+        " raise `deadline`",
+        server="any",
+    )
 
 
 def _too_late(request: Request) -> APITimeoutError:

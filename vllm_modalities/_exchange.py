@@ -105,36 +105,40 @@ def post(context: Context, replicas: Sequence[Replica], body: RequestModel) -> F
         findings += mixed
         context.report(findings)
         form = body.as_form(fields)
-        for path in _paths(replica, body):
-            request = Request(
-                "POST",
-                path,
-                json=None if form else fields,
-                form=form,
-                server=replica.url,
-                headers={**replica.headers, **context.options.headers},
-                timeout=seconds,
-                ends=context.ends,
-            )
-            try:
-                response = yield from request
-            except NotFoundError as error:
-                if not _is_missing_route(error):
-                    raise
-                replica.lacks(path)
-            except InternalServerError as error:
-                if error.status_code != 501:
-                    raise
-                replica.lacks(body.TASK)
-                raise UnsupportedTaskError(f"{replica.url} says: {error.message}") from error
-            else:
-                return replace(response, findings=findings, release=info.version)
-        raise UnsupportedTaskError(
-            f"{replica.url} has no route {' or '.join(body.PATHS)}: its model does not do this;"
-            " `client.servers()` shows what each server does"
+        request = Request(
+            "POST",
+            body.PATHS[0],
+            json=None if form else fields,
+            form=form,
+            server=replica.url,
+            headers={**replica.headers, **context.options.headers},
+            timeout=seconds,
+            ends=context.ends,
         )
+        response = yield from _spelled(replica, body, request)
+        return replace(response, findings=findings, release=info.version)
 
     return exchange(context, replicas, ask)
+
+
+def _spelled(replica: Replica, body: RequestModel, request: Request) -> Flow[Response]:
+    """Send to whichever of the body's paths the server has; a missing one is remembered."""
+    for path in _paths(replica, body):
+        try:
+            return (yield from replace(request, path=path))
+        except NotFoundError as error:
+            if not _is_missing_route(error):
+                raise
+            replica.lacks(path)
+        except InternalServerError as error:
+            if error.status_code != 501:
+                raise
+            replica.lacks(body.TASK)
+            raise UnsupportedTaskError(f"{replica.url} says: {error.message}") from error
+    raise UnsupportedTaskError(
+        f"{replica.url} has no route {' or '.join(body.PATHS)}: its model does not do this;"
+        " `client.servers()` shows what each server does"
+    )
 
 
 def _paths(replica: Replica, body: RequestModel) -> Iterator[str]:

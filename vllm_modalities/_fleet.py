@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import base64
+import re
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -24,6 +25,9 @@ if TYPE_CHECKING:
     from .profiles import Profile
 
 BaseURL = str | Sequence[str] | Mapping[str, str | Sequence[str]]
+
+# A DNS name, an IPv4 or an IPv6 address, as far as it matters here.
+_HOST = re.compile(r"(?!.*\.\.)[\w.~%-]+|[0-9a-f:.]+(%\w+)?", re.IGNORECASE)
 
 KNOWN_FOR = 300.0  # seconds until a server is asked again who it is
 FIRST_ASIDE, LONGEST_ASIDE = 1.0, 30.0  # seconds that a failing server is set aside
@@ -79,11 +83,13 @@ class Replica:
     def failed(self, error: VLLMModalitiesError, now: float) -> None:
         """Set aside for a while, longer each time; one that was gone is asked anew who it is."""
         with self._lock:
-            self.failures += 1
-            pause = min(FIRST_ASIDE * 2 ** (self.failures - 1), LONGEST_ASIDE)
-            self.aside_until, self.error = now + pause, error
+            self.error = error
+            if now >= self.aside_until:  # requests that fail together are one failure
+                self.failures += 1
+                pause = min(FIRST_ASIDE * 2 ** (self.failures - 1), LONGEST_ASIDE)
+                self.aside_until = now + pause
             if isinstance(error, APIConnectionError) and not isinstance(error, APITimeoutError):
-                self.due = min(self.due, self.aside_until)
+                self.due = self.aside_until
 
     def worked(self) -> None:
         with self._lock:
@@ -92,7 +98,7 @@ class Replica:
     def known(self, info: ServerInfo, now: float) -> None:
         """Remember who it is, and keep what its models have shown if it is still the same."""
         old = self.info
-        if old is None or old.version != info.version:
+        if old is None or _who(old) != _who(info):
             self.remembered, self.unlisted = {}, frozenset()
         if old is not None and old.version == info.version:
             shown = {model.id: model for model in old.models}
@@ -114,25 +120,28 @@ class Replica:
 
     def learned(
         self,
-        name: str,
+        name: str | None,
         *,
         embedding_size: int | None = None,
         matryoshka: bool | tuple[int, ...] | None = None,
     ) -> None:
         """Remember what an answer has shown of a model."""
-        if self.info is None:
-            return
 
         def updated(model: ModelInfo) -> ModelInfo:
-            if model.id != name:
-                return model
             return replace(
                 model,
                 embedding_size=embedding_size or model.embedding_size,
                 matryoshka=model.matryoshka if matryoshka is None else matryoshka,
             )
 
-        self.info = replace(self.info, models=tuple(map(updated, self.info.models)))
+        assert self.info is not None, "a server is known before it is asked anything"
+        model = self.info.model(name) or ModelInfo(name or "")
+        if model in self.info.models:
+            models = tuple(updated(m) if m.id == model.id else m for m in self.info.models)
+            self.info = replace(self.info, models=models)
+        else:
+            others = tuple(m for m in self.info.unlisted if m.id != model.id)
+            self.info = replace(self.info, unlisted=(*others, updated(model)))
 
     def lacks(self, *names: str) -> None:
         """Remember tasks or paths that it turned out not to have."""
@@ -164,29 +173,37 @@ def replicas_of(base_url: BaseURL) -> tuple[Replica, ...]:
     """
     if isinstance(base_url, str):
         base_url = [url for url in (part.strip() for part in base_url.split(",")) if url]
-    tasks: dict[str, set[str] | None] = {}
+    tasks: dict[str, frozenset[str] | None] = {}
     if isinstance(base_url, Mapping):
         for task, urls in base_url.items():
             for url in [urls] if isinstance(urls, str) else urls:
-                of_url = tasks.setdefault(url, set())
-                assert of_url is not None
-                of_url.add(task)
-    else:
+                tasks[url] = (tasks.get(url) or frozenset()) | {task}
+    elif isinstance(base_url, Iterable):
         tasks = dict.fromkeys(base_url)
     if not tasks:
         raise _wrong_url("no server is given")
-    return tuple(Replica(url, frozenset(names) if names else None) for url, names in tasks.items())
+    return tuple(Replica(url, names) for url, names in tasks.items())
+
+
+def _who(info: ServerInfo) -> tuple[object, ...]:
+    """What makes it the same server as before: its release and its models."""
+    return (info.version, *((model.id, model.root) for model in info.models))
 
 
 def _address(url: str) -> tuple[str, dict[str, str]]:
     """A URL without credentials, and the header that carries them."""
+    if not isinstance(url, str):
+        raise _wrong_url(f"an address must be a text, not {type(url).__name__}")
     try:
         parts = urlsplit(url if "://" in url else f"http://{url}")
         host, port = parts.hostname, parts.port
-    except ValueError as error:
-        raise _wrong_url(f"not a URL: {error}") from None
-    if parts.scheme not in ("http", "https") or not host:
-        raise _wrong_url(f"{parts.scheme}://{host or ''} is not an address of an HTTP server")
+    except ValueError:
+        raise _wrong_url(_hint(url)) from None
+    # A password with `/` or `#` in it ends up in the path: none of that may be shown.
+    if not host or not _HOST.fullmatch(host) or "@" in parts.path + parts.query + parts.fragment:
+        raise _wrong_url(_hint(url))
+    if parts.scheme not in ("http", "https"):
+        raise _wrong_url(f"{parts.scheme}://{host} is not HTTP")
     headers = {}
     if parts.username is not None:
         pair = f"{unquote(parts.username)}:{unquote(parts.password or '')}"
@@ -195,6 +212,11 @@ def _address(url: str) -> tuple[str, dict[str, str]]:
     netloc += f":{port}" if port else ""
     path = parts.path.rstrip("/").removesuffix("/v1").rstrip("/")
     return urlunsplit((parts.scheme, netloc, path, "", "")), headers
+
+
+def _hint(url: str) -> str:
+    quote = "; special characters in a password are written like %2F" if "@" in url else ""
+    return f"not the address of a server{quote}"
 
 
 def _wrong_url(problem: str) -> InvalidRequestError:

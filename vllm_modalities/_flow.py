@@ -20,6 +20,7 @@ from .errors import Finding, ResponseError, VLLMModalitiesError
 if TYPE_CHECKING:
     from .server import ServerVersion
 
+Hide: TypeAlias = Callable[[str], str]
 T = TypeVar("T")
 Body = TypeVar("Body", bound=pydantic.BaseModel)
 
@@ -48,6 +49,7 @@ class Response:
         server: The URL of the server that answered.
         findings: What was doubtful about the request on that server.
         release: That server's vLLM release, if it tells.
+        hidden: Takes what the client keeps secret out of a text.
     """
 
     status: int
@@ -56,6 +58,7 @@ class Response:
     server: str = ""
     findings: tuple[Finding, ...] = ()
     release: ServerVersion | None = None
+    hidden: Hide = field(default=str, repr=False)
 
     def json(self) -> Any:
         """The body as JSON; ResponseError if it is not JSON, or an error in disguise."""
@@ -82,11 +85,12 @@ class Response:
 
     def fault(self, message: str) -> ResponseError:
         """The error for an answer that is not what it claims, with the evidence."""
+        request_id = self.headers.get("x-request-id")
         return ResponseError(
-            message,
+            self.hidden(message),
             server=self.server,
-            request_id=self.headers.get("x-request-id"),
-            body=self.content,
+            request_id=request_id and self.hidden(request_id),
+            body=self.hidden(self.content.decode("latin-1")).encode("latin-1"),
         )
 
 
@@ -99,7 +103,7 @@ def said(body: bytes, limit: int = 500) -> str:
     text = body.decode("utf-8", "replace").strip()
     try:
         found = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return text[:limit]
     for key in ("error", "message", "detail"):
         if isinstance(found, dict) and found.get(key):
@@ -133,7 +137,7 @@ class Request(Step[Response]):
     json: Mapping[str, Any] | None = None
     form: Form | None = None
     server: str = ""
-    headers: Mapping[str, str] = field(default_factory=dict)
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
     timeout: float = 600.0
     ends: float | None = None
 
@@ -154,9 +158,15 @@ class Work(Step[T]):
 
 @dataclass(frozen=True, slots=True)
 class Alone(Step[T]):
-    """A flow that no other call of this client runs at the same time, such as discovery."""
+    """A flow that no other call of this client runs at the same time, such as discovery.
+
+    Attributes:
+        flow: It yields no `Alone` itself.
+        ends: `clock()` time at which the whole call must be over; None is unbounded.
+    """
 
     flow: Flow[T]
+    ends: float | None = None
 
 
 def never(_: VLLMModalitiesError) -> bool:

@@ -22,6 +22,7 @@ OnError = Literal["collect", "raise", "return"]
 Failure = tuple[int, VLLMModalitiesError]
 # Does the items at these positions, and gives those that failed by themselves.
 Run = Callable[[Sequence[int]], Flow[list[Failure]]]
+Harmless = Callable[[], Flow[None]]
 
 
 class _Many(Protocol):
@@ -57,8 +58,16 @@ def is_shared(error: VLLMModalitiesError) -> bool:
     )
 
 
-def each(work: Sequence[Sequence[int]], run: Run, *, on_error: OnError) -> Flow[list[Failure]]:
+def each(
+    work: Sequence[Sequence[int]], run: Run, harmless: Harmless, *, on_error: OnError
+) -> Flow[list[Failure]]:
     """Run every batch, side by side; a batch that the server refuses is bisected.
+
+    Args:
+        work: The items' positions, by batch.
+        run: Does one batch.
+        harmless: Sends one item that nothing is wrong with, with the same options.
+        on_error: `"raise"` stops at the first error.
 
     Returns:
         (position, error) of each item that failed, by position.
@@ -66,7 +75,7 @@ def each(work: Sequence[Sequence[int]], run: Run, *, on_error: OnError) -> Flow[
     stop: Callable[[VLLMModalitiesError], bool] = is_shared
     if on_error == "raise":
         stop = bool  # any error
-    outcomes = yield from Together([_batch(batch, run, on_error) for batch in work], stop)
+    outcomes = yield from Together([_batch(batch, run, harmless, on_error) for batch in work], stop)
     failures: list[Failure] = []
     for batch, outcome in zip(work, outcomes, strict=True):
         if isinstance(outcome, VLLMModalitiesError):
@@ -96,46 +105,53 @@ def settle(results: R, failures: Sequence[Failure], *, on_error: OnError) -> R:
     raise PartialFailureError(results, failures)
 
 
-def _batch(batch: Sequence[int], run: Run, on_error: OnError) -> Flow[list[Failure]]:
+def _batch(
+    batch: Sequence[int], run: Run, harmless: Harmless, on_error: OnError
+) -> Flow[list[Failure]]:
     try:
         failures = yield from run(batch)
     except VLLMModalitiesError as error:
         if is_shared(error) or on_error == "raise":
             raise
-        return (yield from _refused(batch, run, error))
+        return (yield from _refused(batch, run, harmless, error))
     if failures and on_error == "raise":
         raise failures[0][1]
     return failures
 
 
-def _refused(batch: Sequence[int], run: Run, error: VLLMModalitiesError) -> Flow[list[Failure]]:
+def _refused(
+    batch: Sequence[int], run: Run, harmless: Harmless, error: VLLMModalitiesError
+) -> Flow[list[Failure]]:
     """Which items of a failed batch are at fault; only what the server refused is looked into."""
     if len(batch) == 1 or not isinstance(error, BadRequestError):
         return [(place, error) for place in batch]
     middle = len(batch) // 2
     halves = (batch[:middle], batch[middle:])
     outcomes = yield from Together([run(half) for half in halves], is_shared)
-    if _same(outcomes) and len(batch) > 2 and (yield from _all_alike(batch, run, outcomes[0])):
+    if _same(outcomes) and (yield from _refuses_all(harmless, outcomes)):
         return [(place, error) for place in batch]
     failures: list[Failure] = []
     for half, outcome in zip(halves, outcomes, strict=True):
         if isinstance(outcome, VLLMModalitiesError):
             if is_shared(outcome):
                 raise outcome
-            failures += yield from _refused(half, run, outcome)
+            failures += yield from _refused(half, run, harmless, outcome)
         else:
             failures += outcome
     return failures
 
 
-def _all_alike(batch: Sequence[int], run: Run, error: object) -> Flow[bool]:
-    """Whether both halves fail for a cause of the whole call: then three single items do too.
+def _refuses_all(harmless: Harmless, outcomes: Sequence[object]) -> Flow[bool]:
+    """Whether a harmless item is refused in the same words as both halves.
 
-    Two over-long texts are refused in the same words, so the words of two halves prove nothing.
+    Then no item is at fault. Two over-long texts are refused in the same words too, so the halves
+    alone prove nothing.
     """
-    places = dict.fromkeys((batch[0], batch[len(batch) // 2], batch[-1]))
-    outcomes = yield from Together([run([place]) for place in places], is_shared)
-    return _same([error, *outcomes])
+    try:
+        yield from harmless()
+    except BadRequestError as error:
+        return _same([error, *outcomes])
+    return False
 
 
 def _same(outcomes: Sequence[object]) -> bool:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, TypeVar
 from ._exchange import get
 from ._fleet import Replica
 from ._flow import Alone, Flow, Response, Together
+from ._retry import is_transient
 from ._wire import TASKS, RequestModel
 from .errors import (
     APIStatusError,
@@ -40,7 +41,7 @@ def find(
     fleet = context.fleet
     if model is not None and not _serving(fleet.replicas, model):
         # A LoRA adapter may have been loaded since the servers were asked.
-        yield from Alone(_refresh(context, [r for r in fleet.replicas if r.info]))
+        yield from Alone(_refresh(context, [r for r in fleet.replicas if r.info]), context.ends)
     able = [r for r in fleet.replicas if _does(r, wanted)]
     if not able:
         raise _unsupported(context, wanted)
@@ -90,7 +91,7 @@ def known(context: Context) -> Flow[None]:
     """Ask the servers that are not known, or whose answer is old; raise if none is known then."""
     fleet = context.fleet
     if any(r.due <= fleet.clock() or not r.info for r in fleet.replicas):
-        yield from Alone(_refresh_due(context))
+        yield from Alone(_refresh_due(context), context.ends)
     if not any(replica.info for replica in fleet.replicas):
         raise next(replica.error for replica in fleet.replicas if replica.error)
 
@@ -98,7 +99,7 @@ def known(context: Context) -> Flow[None]:
 def ask_all(context: Context) -> Flow[tuple[ServerInfo, ...]]:
     """Ask every server, whether or not it is due; a wrong API key is raised."""
     replicas = context.fleet.replicas
-    yield from Alone(_refresh(context, replicas))
+    yield from Alone(_refresh(context, replicas), context.ends)
     for replica in replicas:
         if isinstance(replica.error, AuthenticationError):
             raise replica.error
@@ -161,7 +162,9 @@ def _told(
     try:
         response = yield from get(context, replica, path, ASKED_FOR)
         return read(response)
-    except (NotFoundError, ResponseError):
+    except (APIStatusError, ResponseError) as error:
+        if isinstance(error, AuthenticationError) or is_transient(error):
+            raise
         return None
 
 

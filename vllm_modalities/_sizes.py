@@ -15,9 +15,6 @@ if TYPE_CHECKING:
     from ._context import Target
     from .endpoints.embed import EmbeddingRequest
 
-TELLS_WIDTH_FROM = "0.26.0"
-"""From here on the refusal of `dimensions=0` names the range (vLLM 0.26.0 pooling_params.py)."""
-
 # vllm/pooling_params.py, 0.16.0 to 0.25.1 and from 0.26.0.
 _WIDTH = re.compile(r"dimensions in range \[1, (\d+)\]")
 _LIST = re.compile(r"only supports (?:Matryoshka dimensions )?\[([\d, ]+)\]")
@@ -71,9 +68,9 @@ def _error(code: str, message: str) -> Finding:
 
 
 def ask_sizes(target: Target, dimensions: int) -> Flow[None]:
-    """Learn what the model takes, if that is not known yet: two tiny requests, once."""
+    """Learn what the model takes, if that is not known yet: a few tiny requests, once."""
     if dimensions >= 1 and not _known(target.facts):
-        yield from Alone(_ask(target, dimensions))
+        yield from Alone(_ask(target, dimensions), target.context.ends)
 
 
 def _known(facts: ModelInfo) -> bool:
@@ -85,34 +82,37 @@ def _known(facts: ModelInfo) -> bool:
 def _ask(target: Target, dimensions: int) -> Flow[None]:
     if _known(target.facts):  # another call has asked meanwhile
         return
+    # 0 is refused by every release, without running the model: before 0.26.0 with the list of
+    # sizes, if there is one, from then on with the width.
+    said = (yield from _refusal(target, 0)) or ""
+    width, sizes = _WIDTH.search(said), _LIST.search(said)
+    target.learned(
+        embedding_size=int(width[1]) if width else None,
+        matryoshka=False if _NONE.search(said) else _numbers(sizes) if sizes else None,
+    )
+    if target.facts.matryoshka is False:
+        return
     if target.facts.embedding_size is None:
-        yield from _ask_width(target)
-    if target.facts.matryoshka is None:
-        yield from _ask_list(target, 1 if dimensions != 1 else 2)
-
-
-def _ask_width(target: Target) -> Flow[None]:
-    version = target.info.version
-    if version is not None and version >= TELLS_WIDTH_FROM:
-        said = yield from _refusal(target, 0)
-        width = _WIDTH.search(said or "")
-        target.learned(
-            embedding_size=int(width[1]) if width else None,
-            matryoshka=False if _NONE.search(said or "") else None,
-        )
-    if not target.facts.embedding_size and target.facts.matryoshka is not False:
         yield from _measure(target)
+    if target.facts.matryoshka is None:
+        yield from _ask_list(target, dimensions)
 
 
-def _ask_list(target: Target, probe: int) -> Flow[None]:
-    """A size that is surely not too large: taken, or refused with the list of those that are."""
+def _ask_list(target: Target, dimensions: int) -> Flow[None]:
+    """A size that no list has and no model is too narrow for: taken, or refused with the list."""
+    width = target.facts.embedding_size or 0
+    probe = next((size for size in (width - 1, width - 2) if size not in (0, dimensions)), 1)
     said = yield from _refusal(target, probe)
     if said is None:
         target.learned(matryoshka=True)
     elif _NONE.search(said):
         target.learned(matryoshka=False)
     elif sizes := _LIST.search(said):
-        target.learned(matryoshka=tuple(int(size) for size in sizes[1].split(",")))
+        target.learned(matryoshka=_numbers(sizes))
+
+
+def _numbers(found: re.Match[str]) -> tuple[int, ...]:
+    return tuple(int(number) for number in found[1].split(","))
 
 
 def _refusal(target: Target, dimensions: int) -> Flow[str | None]:

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import email.utils
 import importlib
+import math
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from importlib.metadata import version
 from types import ModuleType
@@ -19,6 +20,8 @@ import httpx
 import pydantic_core
 
 from ._flow import Request, Response, said
+from ._inputs import invalid
+from ._secrets import APIKey, check_value, hider
 from .errors import (
     APIConnectionError,
     APITimeoutError,
@@ -34,8 +37,6 @@ HEADERS = {
     "Accept-Encoding": "identity",  # vectors and audio do not compress
 }
 
-APIKey = str | Callable[[], str] | None
-
 
 class _Answer(Protocol):
     """What is used of an `httpx.Response`."""
@@ -46,179 +47,182 @@ class _Answer(Protocol):
     def headers(self) -> Mapping[str, str]: ...
 
 
-class _Wire:
-    """What both transports share: building requests, reading answers, naming faults."""
+class _Exchange:
+    """One request as the library takes it, its answer as ours, and its faults by name."""
 
-    def __init__(self, library: ModuleType, api_key: APIKey) -> None:
-        self._library = library
-        self._api_key = api_key
-
-    def _arguments(self, request: Request) -> dict[str, Any]:
-        key = self._key()
-        arguments: dict[str, Any] = {
+    def __init__(self, library: ModuleType, request: Request, api_key: APIKey) -> None:
+        self._library, self._request = library, request
+        self._name = f"{request.method} {request.path}"
+        self.answer: _Answer | None = None  # once it has begun
+        headers = {**HEADERS, **_bearer(api_key), **request.headers}
+        for name, value in headers.items():
+            check_value(name, value)
+        self.hide = hider(headers)
+        self.arguments: dict[str, Any] = {
             "method": request.method,
             "url": request.server + request.path,
-            "headers": HEADERS
-            | ({"Authorization": f"Bearer {key}"} if key else {})
-            | dict(request.headers),
-            "timeout": self._library.Timeout(
-                request.timeout, connect=min(CONNECT, request.timeout)
-            ),
+            "headers": headers,
+            "timeout": library.Timeout(request.timeout, connect=min(CONNECT, request.timeout)),
         }
         if request.form is not None:
-            arguments |= {"data": request.form.fields, "files": request.form.files}
+            self.arguments |= {"data": request.form.fields, "files": request.form.files}
         elif request.json is not None:
-            arguments["content"] = pydantic_core.to_json(request.json)
-            arguments["headers"] = {"Content-Type": "application/json"} | arguments["headers"]
-        return arguments
-
-    def _key(self) -> str | None:
-        return self._api_key() if callable(self._api_key) else self._api_key
-
-    def _without_key(self, text: str) -> str:
-        """A gateway may echo what it was sent; a key must not come back in an error."""
-        key = self._key()
-        return text.replace(key, "***") if key else text
+            headers["Content-Type"] = "application/json"
+            self.arguments["content"] = _json(request.json)
 
     @contextmanager
-    def _translated(self, request: Request, answers: list[_Answer]) -> Iterator[None]:
-        """Turn the library's exceptions into ours; `answers` holds the answer once it began."""
-        name = f"{request.method} {request.path}"
+    def translated(self) -> Iterator[None]:
+        """Turn the library's exceptions into ours."""
         try:
             yield
         except self._library.TimeoutException as error:
-            where = "connecting" if isinstance(error, self._library.ConnectTimeout) else name
-            raise self._late(where, request) from error
-        except (self._library.TransportError, self._library.DecodingError) as error:
-            reason = self._without_key(str(error) or type(error).__name__)
-            if answers and answers[0].status_code < 400:
+            connecting = isinstance(error, self._library.ConnectTimeout)
+            raise self.late("connecting" if connecting else self._name) from error
+        except (self._library.RequestError, self._library.InvalidURL) as error:
+            reason = self.hide(str(error) or type(error).__name__)
+            cause = error if reason == str(error) else None  # a traceback shows the cause too
+            if self.answer is not None and self.answer.status_code < 400:
                 raise ResponseError(
-                    f"the answer to {name} stopped half-way: {reason}",
-                    server=request.server,
-                    request_id=answers[0].headers.get("x-request-id"),
+                    f"the answer to {self._name} stopped half-way: {reason}",
+                    server=self._request.server,
+                    request_id=self._request_id(),
                     cut=True,
-                ) from error
+                ) from cause
             raise APIConnectionError(
-                f"no answer to {name}: {reason}. Is the server up, and is the address right?",
-                server=request.server,
-            ) from error
+                f"no answer to {self._name}: {reason}. Is the server up, and is the address right?",
+                server=self._request.server,
+            ) from cause
 
-    def _late(self, where: str, request: Request) -> APITimeoutError:
+    def late(self, where: str) -> APITimeoutError:
         return APITimeoutError(
-            f"{where}: no complete answer within {request.timeout:.3g} s;"
+            f"{where}: no complete answer within {self._request.timeout:.3g} s;"
             " raise `timeout` or `deadline`, or send less at once",
-            server=request.server,
+            server=self._request.server,
         )
 
-    def _read(self, request: Request, answer: _Answer, content: bytes) -> Response:
+    def _request_id(self) -> str | None:
+        shown = self.answer.headers.get("x-request-id") if self.answer else None
+        return None if shown is None else self.hide(shown)
+
+    def result(self, content: bytes) -> Response:
         """The answer, if it is one; raises the error that it is otherwise."""
-        status, headers = answer.status_code, {k.lower(): v for k, v in answer.headers.items()}
+        assert self.answer is not None
+        status = self.answer.status_code
+        headers = {name.lower(): value for name, value in self.answer.headers.items()}
+        server = self._request.server
         if 200 <= status < 300:
-            return Response(status, headers, content, request.server)
+            return Response(status, headers, content, server, hidden=self.hide)
         if status < 400:
+            place = self.hide(headers.get("location", "an unknown place"))
             raise ResponseError(
-                f"HTTP {status}: {request.path} is moved to"
-                f" {self._without_key(headers.get('location', 'an unknown place'))};"
+                f"HTTP {status}: {self._request.path} is moved to {place};"
                 " redirects are not followed, give the new address as `base_url`",
-                server=request.server,
-                request_id=headers.get("x-request-id"),
+                server=server,
+                request_id=self._request_id(),
             )
-        key = self._key()
         raise status_class(status)(
             status,
-            self._without_key(said(content)),
-            server=request.server,
-            request_id=headers.get("x-request-id"),
-            body=content.replace(key.encode(), b"***") if key else content,
+            self.hide(said(content)),
+            server=server,
+            request_id=self._request_id(),
+            body=self.hide(content.decode("latin-1")).encode("latin-1"),
             retry_after=_seconds(headers.get("retry-after")),
         )
 
 
+def _bearer(api_key: APIKey) -> dict[str, str]:
+    key = api_key() if callable(api_key) else api_key
+    return {"Authorization": f"Bearer {key}"} if key else {}
+
+
+def _json(body: Mapping[str, Any]) -> bytes:
+    try:
+        return pydantic_core.to_json(body)
+    except pydantic_core.PydanticSerializationError:
+        raise invalid(
+            "",
+            "a text holds half a surrogate pair, which UTF-8 cannot carry; clean it with"
+            ' text.encode("utf-8", "replace").decode()',
+        ) from None
+
+
 def _seconds(retry_after: str | None) -> float | None:
     """`Retry-After` in seconds, from a number or a date; None where there is no sense in it."""
-    if retry_after is None:
-        return None
     try:
-        return max(float(retry_after), 0.0)
+        seconds = float(retry_after or "nan")
     except ValueError:
-        pass
-    try:
-        return max(email.utils.parsedate_to_datetime(retry_after).timestamp() - time.time(), 0.0)
-    except ValueError:
-        return None
+        try:
+            date = email.utils.parsedate_to_datetime(retry_after or "")
+            seconds = date.timestamp() - time.time()
+        except (ValueError, OverflowError):
+            return None
+    return max(seconds, 0.0) if math.isfinite(seconds) else None
 
 
 def _library_of(http_client: object) -> ModuleType:
-    """httpx or httpx2: whichever defines the class at the root of the user's own."""
-    root = type(http_client).__mro__[-2]
-    return importlib.import_module(root.__module__.partition(".")[0])
+    """httpx or httpx2: whichever the user's own client is made of."""
+    for kind in type(http_client).__mro__:
+        library = kind.__module__.partition(".")[0]
+        if library in ("httpx", "httpx2"):
+            return importlib.import_module(library)
+    raise invalid(
+        "http_client", f"http_client must be a client of httpx or httpx2, not {http_client!r}"
+    )
 
 
-class SyncTransport(_Wire):
+class SyncTransport:
     """Sends for `Client`."""
 
-    def __init__(
-        self,
-        http_client: httpx.Client | None,
-        *,
-        api_key: APIKey,
-        connections: int,
-    ) -> None:
-        super().__init__(_library_of(http_client) if http_client else httpx, api_key)
+    def __init__(self, http_client: Any, *, api_key: APIKey, connections: int) -> None:
+        self._api_key = api_key
+        self._library = _library_of(http_client) if http_client is not None else httpx
         self._owned = http_client is None
         self._client = http_client or httpx.Client(limits=_limits(connections))
 
     def send(self, request: Request) -> Response:
         """One exchange; raises our errors."""
-        answers: list[_Answer] = []
+        exchange = _Exchange(self._library, request, self._api_key)
         ends = time.monotonic() + request.timeout
-        with self._translated(request, answers):
-            sent = self._client.build_request(**self._arguments(request))
-            answer = self._client.send(sent, stream=True)
-            answers.append(answer)
+        with exchange.translated():
+            sent = self._client.build_request(**exchange.arguments)
+            exchange.answer = answer = self._client.send(sent, stream=True)
             try:
                 parts = []
                 for part in answer.iter_bytes():
                     parts.append(part)
                     if time.monotonic() > ends:
-                        raise self._late(request.path, request)
+                        raise exchange.late(request.path)
             finally:
                 answer.close()
-        return self._read(request, answer, b"".join(parts))
+        return exchange.result(b"".join(parts))
 
     def close(self) -> None:
         if self._owned:
             self._client.close()
 
 
-class AsyncTransport(_Wire):
+class AsyncTransport:
     """Sends for `AsyncClient`."""
 
-    def __init__(
-        self,
-        http_client: httpx.AsyncClient | None,
-        *,
-        api_key: APIKey,
-        connections: int,
-    ) -> None:
-        super().__init__(_library_of(http_client) if http_client else httpx, api_key)
+    def __init__(self, http_client: Any, *, api_key: APIKey, connections: int) -> None:
+        self._api_key = api_key
+        self._library = _library_of(http_client) if http_client is not None else httpx
         self._owned = http_client is None
         self._client = http_client or httpx.AsyncClient(limits=_limits(connections))
 
     async def send(self, request: Request) -> Response:
         """One exchange; raises our errors."""
-        answers: list[_Answer] = []
-        with self._translated(request, answers), anyio.move_on_after(request.timeout):
-            sent = self._client.build_request(**self._arguments(request))
-            answer = await self._client.send(sent, stream=True)
-            answers.append(answer)
+        exchange = _Exchange(self._library, request, self._api_key)
+        with exchange.translated(), anyio.move_on_after(request.timeout):
+            sent = self._client.build_request(**exchange.arguments)
+            exchange.answer = answer = await self._client.send(sent, stream=True)
             try:
                 content = b"".join([part async for part in answer.aiter_bytes()])
             finally:
                 with anyio.CancelScope(shield=True):
                     await answer.aclose()
-            return self._read(request, answer, content)
-        raise self._late(f"{request.method} {request.path}", request)
+            return exchange.result(content)
+        raise exchange.late(f"{request.method} {request.path}")
 
     async def close(self) -> None:
         if self._owned:

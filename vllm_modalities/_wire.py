@@ -49,7 +49,8 @@ class RequestModel(pydantic.BaseModel):
     if not TYPE_CHECKING:  # type checkers derive the signature from the fields
 
         def __init__(self, **fields: Any) -> None:
-            extra = dict(fields.pop("extra_body", None) or {})
+            extra = fields.pop("extra_body", None) or {}
+            extra = {name: value for name, value in extra.items() if value is not None}
             known = {name: extra.pop(name) for name in type(self).model_fields if name in extra}
             twice = sorted(name for name in known if fields.get(name) is not None)
             if twice:

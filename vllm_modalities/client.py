@@ -14,7 +14,9 @@ from ._drivers import AsyncDriver, Driver
 from ._endpoint import Endpoint
 from ._fleet import BaseURL, Fleet, replicas_of
 from ._flow import Flow
-from ._transport import APIKey, AsyncTransport, SyncTransport
+from ._inputs import at_least, invalid
+from ._secrets import APIKey, check_key
+from ._transport import AsyncTransport, SyncTransport
 from .endpoints.embed import embed
 from .endpoints.ocr import ocr
 from .endpoints.rerank import rerank
@@ -70,7 +72,7 @@ class _Endpoints:
         self._fleet = Fleet(
             replicas=replicas_of(base_url),
             profiles=(*profiles, *PROFILES),
-            version=None if server_version is None else ServerVersion(server_version),
+            version=None if server_version is None else _version(server_version),
         )
         self._options = Options(
             model=model,
@@ -82,9 +84,15 @@ class _Endpoints:
             headers=dict(headers or {}),
             keep_raw=keep_raw,
         )
-        self._driver = self._driver_for(
-            http_client, api_key or os.environ.get("VLLM_API_KEY") or None, max_concurrency
-        )
+        if api_key is None:
+            api_key = os.environ.get("VLLM_API_KEY")
+        elif any("Authorization" in replica.headers for replica in self._fleet.replicas):
+            raise invalid(
+                "api_key", "api_key and the credentials in base_url want the same header; drop one"
+            )
+        check_key(api_key)
+        at_least("max_concurrency", max_concurrency, 1)
+        self._driver = self._driver_for(http_client, api_key, max_concurrency)
 
     def _driver_for(self, http_client: Any, api_key: APIKey, max_concurrency: int) -> Any:
         raise NotImplementedError
@@ -134,6 +142,13 @@ class _Endpoints:
         return build(Context(self._fleet, self._options, ends, caller()), *args, **kwargs)
 
 
+def _version(text: str) -> ServerVersion:
+    try:
+        return ServerVersion(text)
+    except (TypeError, ValueError) as error:
+        raise invalid("server_version", f"server_version: {error}") from None
+
+
 class Client(_Endpoints):
     """A client of one or more vLLM servers, for everything but chat. Threads may share it.
 
@@ -164,7 +179,7 @@ class Client(_Endpoints):
 
     def _driver_for(self, http_client: Any, api_key: APIKey, max_concurrency: int) -> Driver:
         if hasattr(http_client, "aclose"):
-            raise TypeError("Client needs an httpx.Client; an httpx.AsyncClient is for AsyncClient")
+            raise invalid("http_client", "Client needs an httpx.Client, not an AsyncClient")
         transport = SyncTransport(http_client, api_key=api_key, connections=max_concurrency)
         return Driver(transport, max_concurrency)
 
@@ -200,7 +215,7 @@ class AsyncClient(_Endpoints):
 
     def _driver_for(self, http_client: Any, api_key: APIKey, max_concurrency: int) -> AsyncDriver:
         if http_client is not None and not hasattr(http_client, "aclose"):
-            raise TypeError("AsyncClient needs an httpx.AsyncClient; an httpx.Client is for Client")
+            raise invalid("http_client", "AsyncClient needs an httpx.AsyncClient, not a Client")
         transport = AsyncTransport(http_client, api_key=api_key, connections=max_concurrency)
         return AsyncDriver(transport, max_concurrency)
 

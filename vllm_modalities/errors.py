@@ -56,6 +56,18 @@ class Finding:
 class VLLMModalitiesError(Exception):
     """Base class of every error this package raises."""
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Errors cross process boundaries, and their constructors take more than `args`.
+        return _restored, (type(self), self.args, self.__dict__)
+
+
+def _restored(
+    kind: type[VLLMModalitiesError], args: tuple[Any, ...], state: dict[str, Any]
+) -> VLLMModalitiesError:
+    error = kind.__new__(kind, *args)
+    error.__dict__.update(state)
+    return error
+
 
 class InvalidRequestError(VLLMModalitiesError, ValueError):
     """The request was refused before anything was sent.

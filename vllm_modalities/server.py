@@ -78,6 +78,7 @@ class ServerInfo:
         url: Its address, without credentials.
         version: Its vLLM release; None if it does not tell.
         models: What it serves; empty if it does not tell.
+        unlisted: Models that were used without being listed, with what their answers showed.
         tasks: What it can be asked to do.
         routes: The paths it lists; empty if it does not tell.
         healthy: Whether it answered when last asked.
@@ -89,10 +90,11 @@ class ServerInfo:
     tasks: frozenset[str] = frozenset()
     routes: frozenset[str] = frozenset()
     healthy: bool = True
+    unlisted: tuple[ModelInfo, ...] = field(default=(), repr=False)
 
     def model(self, name: str | None) -> ModelInfo | None:
         """The model of that name, or None; no name means the first base model."""
-        for model in self.models:
+        for model in (*self.models, *self.unlisted):
             if model.id == name or (name is None and model.parent is None):
                 return model
         return None

@@ -232,6 +232,15 @@ def test_blocks_that_need_no_server_do_what_they_say(name: str) -> None:
     assert found
 
 
+@pytest.mark.parametrize("name", ["versions", "models"])
+def test_printed_pages_are_printed_from_the_code_as_it_is(name: str) -> None:
+    from vllm_modalities.gates import _print as versions
+    from vllm_modalities.profiles import _print as models
+
+    printed = {"versions": versions, "models": models}[name].page()
+    assert (DOCS / f"{name}.md").read_text("utf-8") == printed
+
+
 def test_pages_have_blocks() -> None:
     found: list[Block] = [block for page in PAGES for block in blocks(page)]
     assert len(found) >= 15

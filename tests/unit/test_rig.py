@@ -49,21 +49,21 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.mark.parametrize(
-    ("chosen", "shared", "folder"),
+    ("chosen", "xdg", "folder"),
     [
-        ("/chosen", "/shared", "/chosen"),
-        ("~/chosen", "/shared", "/home/someone/chosen"),
-        ("", "/shared", "/shared/vllm-modalities"),
+        ("/chosen", "/xdg", "/chosen"),
+        ("~/chosen", "/xdg", "/home/someone/chosen"),
+        ("", "/xdg", "/xdg/vllm-modalities"),
         ("", "relative", "/home/someone/.cache/vllm-modalities"),
         ("", "", "/home/someone/.cache/vllm-modalities"),
     ],
 )
 def test_the_cache_folder_is_the_chosen_one_or_the_users(
-    monkeypatch: pytest.MonkeyPatch, chosen: str, shared: str, folder: str
+    monkeypatch: pytest.MonkeyPatch, chosen: str, xdg: str, folder: str
 ) -> None:
     monkeypatch.setenv("HOME", "/home/someone")
     monkeypatch.setenv("VLLM_MODALITIES_CACHE", chosen)
-    monkeypatch.setenv("XDG_CACHE_HOME", shared)
+    monkeypatch.setenv("XDG_CACHE_HOME", xdg)
     assert cache_folder() == Path(folder)
 
 

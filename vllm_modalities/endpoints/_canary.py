@@ -27,7 +27,7 @@ def missing_template(target: Target) -> Flow[list[Finding]]:
         return []
     key = f"canary of {target.model}"
     if key not in target.replicas[0].remembered:
-        yield from Alone(_ask(target, key))
+        yield from Alone(_ask(target, key), target.context.ends)
     if target.replicas[0].remembered.get(key) != WRONG:
         return []
     return [

@@ -41,12 +41,18 @@ def prompt_for(profile: Profile, input_type: str) -> str | None:
 
 
 def missing_prompt(profile: Profile, texts: Iterable[str]) -> list[Finding]:
-    """A warning, if the model was trained with prompts and no text begins with one."""
-    embed = profile.embed
+    """A warning, if the model was trained with prompts and no text begins like one.
+
+    Where documents need none, many texts without one are taken for documents.
+    """
+    embed, texts = profile.embed, tuple(texts)
     if embed is None or not embed.needs_prompt:
         return []
-    prompts = tuple(prompt for prompt in embed.prompts.values() if prompt)
-    if any(text.startswith(prompts) for text in texts):
+    if len(texts) > 1 and not embed.prompts.get("document", "?"):
+        return []
+    prompts = [prompt for prompt in embed.prompts.values() if prompt]
+    beginnings = tuple(prompt.split(" ")[0] for prompt in prompts)  # a task may be the caller's own
+    if any(text.startswith(beginnings) for text in texts):
         return []
     return [
         Finding(

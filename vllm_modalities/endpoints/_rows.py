@@ -75,6 +75,10 @@ class Rows:
             return (yield from Work(lambda: self._take(batch, response, width)))
         return self._take(batch, response, width)
 
+    def harmless(self) -> Flow[None]:
+        """Embed one short text, to see whether it is the options that are refused."""
+        yield from self._target.post(self._route.body(("a",), None))
+
     def _width(self) -> int | None:
         """The vectors' width, as far as it is sure."""
         if self._vectors is not None:
@@ -86,18 +90,18 @@ class Rows:
         vectors, usage = self._route.read(response, len(batch), width)
         finite = np.isfinite(vectors).all(axis=1)
         repaired, vectors = self._repaired(vectors, response)
+        width = vectors.shape[1]
         with self._lock:
+            if self._dimensions is None and self._vectors is None:
+                self._target.learned(embedding_size=width)
+            expected = self._dimensions or (width if self._vectors is None else self._width())
+            if width != expected:
+                raise response.fault(f"vectors are {width} numbers wide, not {expected}")
             if self._vectors is None:
-                shape = (len(self._texts), vectors.shape[1])
-                self._vectors = np.full(shape, np.nan, np.float32)
-                if self._dimensions is None:
-                    self._target.learned(embedding_size=vectors.shape[1])
+                self._vectors = np.full((len(self._texts), width), np.nan, np.float32)
             self._responses.append(response)
             self._usages.append(usage)
             self._findings += [*response.findings, *repaired]
-        expected = self._dimensions or self._vectors.shape[1]
-        if vectors.shape[1] != expected:
-            raise response.fault(f"vectors are {vectors.shape[1]} numbers wide, not {expected}")
         self._vectors[batch[0] : batch[-1] + 1] = vectors
         return [
             (batch[row], response.fault(f"the vector of item {batch[row]} is not finite"))

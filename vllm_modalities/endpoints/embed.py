@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
 
 from .._context import Context, Target, Transport
 from .._flow import Flow, Response
+from .._inputs import at_least, invalid, one_of, texts_of, without
 from .._many import OnError, batches, each, settle
 from .._results import AnswerModel, Usage, UsageBody
 from .._sizes import ask_sizes, size_findings
-from ..errors import Finding, InvalidRequestError
+from ..errors import Finding
 from ..server import ServerInfo
 from ..vectors import decode
 from ..vectors.embeddings import Embeddings
@@ -23,6 +24,11 @@ from .cohere_embed import CohereEmbedRequest, CohereRoute, server_name
 
 BATCH_COUNT, BATCH_CHARACTERS = 128, 262_144  # texts, and characters, of one request at most
 
+_SIDES: dict[str, Literal["left", "right"] | None] = {
+    "error": None,
+    "end": "right",
+    "start": "left",
+}
 _COHERE_TRUNCATE: dict[str, Literal["END", "START", "NONE"]] = {
     "error": "NONE",
     "end": "END",
@@ -161,11 +167,16 @@ def embed(
 
     Source: vLLM 0.32.0 vllm/entrypoints/pooling/embed/protocol.py.
     """
-    texts = _texts(inputs)
-    if batch_size is not None and batch_size < 1:
-        raise _invalid("batch_size", f"batch_size must be at least 1, got {batch_size}")
+    texts = (inputs,) if isinstance(inputs, str) else texts_of("inputs", inputs)
+    one_of("truncate", truncate, _SIDES)
+    one_of("on_error", on_error, get_args(OnError))
+    at_least("batch_size", 1 if batch_size is None else batch_size, 1)
+    without(extra_body, ("input", "messages", "encoding_format", "embed_dtype", "endianness"))
+    if dimensions is None and extra_body:
+        extra_body = dict(extra_body)
+        dimensions = extra_body.pop("dimensions", None)
     if not texts:
-        return Embeddings(np.empty((0, dimensions or 0), np.float32))
+        return Embeddings(np.empty((0, max(dimensions or 0, 0)), np.float32))
     target = yield from context.find(EmbeddingRequest, model)
     prompt, findings = None, []
     if input_type is None:
@@ -174,7 +185,7 @@ def embed(
     else:
         prompt = prompt_for(target.profile, input_type)
     texts = tuple(prompt + text for text in texts) if prompt else texts
-    if dimensions is not None and context.options.validation != "off":
+    if isinstance(dimensions, int) and context.options.validation != "off":
         yield from ask_sizes(target, dimensions)
     sizes = [len(text) for text in texts]
     work = list(batches(sizes, count=batch_size or BATCH_COUNT, size=BATCH_CHARACTERS))
@@ -188,12 +199,12 @@ def embed(
             dimensions=dimensions,
             use_activation=normalize,
             truncate_prompt_tokens=None if truncate == "error" else -1,
-            truncation_side={"error": None, "end": "right", "start": "left"}[truncate],
+            truncation_side=_SIDES[truncate],
             extra_body=extra_body,
         )
         route = EmbeddingsRoute(template, context.options.transport, many=len(work) > 1)
     rows = Rows(texts, route, target, dimensions=dimensions, normalize=normalize)
-    failures = yield from each(work, rows.run, on_error=on_error)
+    failures = yield from each(work, rows.run, rows.harmless, on_error=on_error)
     return settle(rows.result(failures, findings), failures, on_error=on_error)
 
 
@@ -207,7 +218,7 @@ def _cohere(
 ) -> Flow[CohereRoute]:
     """The route on which the server knows the model's prompts; it has no `normalize`."""
     if normalize is not None:
-        raise _invalid(
+        raise invalid(
             "normalize",
             f"normalize={normalize} cannot be asked for with input_type where the model's prompts"
             " are not known here: /v2/embed has no such field. Leave one out, or pass the prompts"
@@ -223,22 +234,3 @@ def _cohere(
     )
     name = yield from server_name(target, template)
     return CohereRoute(template.model_copy(update={"input_type": name}))
-
-
-def _texts(inputs: object) -> tuple[str, ...]:
-    if isinstance(inputs, str):
-        return (inputs,)
-    if not isinstance(inputs, Iterable) or isinstance(inputs, bytes | Mapping):
-        raise _invalid("inputs", f"inputs must be one text or many, got {type(inputs).__name__}")
-    texts = tuple(inputs)
-    for place, text in enumerate(texts):
-        if not isinstance(text, str):
-            kind = type(text).__name__
-            raise _invalid("inputs", f"item {place} of inputs must be a text, got {kind}")
-    return texts
-
-
-def _invalid(field: str, message: str) -> InvalidRequestError:
-    return InvalidRequestError(
-        [Finding(code=f"invalid-{field}", severity="error", field=field, message=message)]
-    )

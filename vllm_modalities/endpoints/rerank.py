@@ -10,18 +10,11 @@ from pydantic import Field, FiniteFloat
 
 from .._context import Context
 from .._flow import Flow, Response
+from .._inputs import texts_of, without
 from .._results import AnswerModel, Usage, UsageBody, raw, words
-from ..errors import Finding, InvalidRequestError
 from ..server import ServerInfo
 from ._canary import missing_template
 from ._ranking import RankingFields
-
-_ONE_STRING = Finding(
-    code="documents-one-string",
-    severity="error",
-    field="documents",
-    message="documents must be a list of texts, not one text; put it into a list",
-)
 
 ScoreType = Literal["cross-encoder", "bi-encoder", "late-interaction"]
 
@@ -150,13 +143,13 @@ def rerank(
 
     Source: vLLM 0.32.0 vllm/entrypoints/pooling/scoring/protocol.py, `RerankRequest`.
     """
-    if isinstance(documents, str):
-        raise InvalidRequestError([_ONE_STRING])
+    texts = texts_of("documents", documents)
+    without(extra_body, ("query", "documents"))
     target = yield from context.find(RerankRequest, model)
     request = RerankRequest(
         model=target.model,
         query=query,
-        documents=tuple(documents),
+        documents=texts,
         top_n=top_n,
         max_tokens_per_doc=max_tokens_per_doc,
         extra_body=extra_body,

@@ -28,20 +28,20 @@ def examine(server: ServerInfo, request: RequestModel) -> list[Finding]:
     profile = server.profile(request.model)
     found = [
         gate.finding(request, server.version)
-        for gate in _in_force(type(request).__name__, server.version)
+        for gate in _in_force(type(request), server.version)
         if gate.concerns(request, profile)
     ]
     return found + list(request.limits(server))
 
 
 @lru_cache(maxsize=256)
-def _in_force(request: str, version: ServerVersion | None) -> tuple[Gate, ...]:
-    """The rows that judge a request of that name on that release."""
+def _in_force(kind: type[RequestModel], version: ServerVersion | None) -> tuple[Gate, ...]:
+    """The rows that judge requests of that class on that release."""
     judging = (Action.REFUSE, Action.DEFECT, Action.NOTE)
     return tuple(
         gate
         for gate in GATES
-        if gate.action in judging and request in gate.requests and gate.affects(version)
+        if gate.action in judging and gate.judges(kind) and gate.affects(version)
     )
 
 
@@ -88,7 +88,7 @@ def differing(request: RequestModel, servers: Iterable[ServerInfo]) -> list[Find
     versions = sorted({server.version for server in servers if server.version})
     found = []
     for gate in GATES:
-        if gate.action is not Action.DIFFERS or type(request).__name__ not in gate.requests:
+        if gate.action is not Action.DIFFERS or not gate.judges(type(request)):
             continue
         if len({gate.affects(version) for version in versions}) > 1:
             runs = " and ".join(versions)

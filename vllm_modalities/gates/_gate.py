@@ -79,7 +79,8 @@ class Gate:
 
     Attributes:
         code: Stable name.
-        requests: Names of the request models it concerns.
+        requests: Names of the request models it concerns; one that others are made from stands
+            for all of them.
         field: The field, in the server's spelling.
         reads: The property of the request model that is looked at, where it is not the field.
         when: The values it concerns.
@@ -117,6 +118,10 @@ class Gate:
             case since, until:
                 return f"from {since} to before {until}"
 
+    def judges(self, kind: type[RequestModel]) -> bool:
+        """Whether it is about requests of that class, or of a class that it is made from."""
+        return any(base.__name__ in self.requests for base in kind.__mro__)
+
     def affects(self, version: ServerVersion | None) -> bool:
         """Whether the release lies in the window; of an unknown one only an open window is sure."""
         if version is None:
@@ -127,7 +132,7 @@ class Gate:
     def concerns(self, request: RequestModel, profile: Profile) -> bool:
         """Whether the request uses the field in the way that the gate is about."""
         return (
-            type(request).__name__ in self.requests
+            self.judges(type(request))
             and self.models.holds(profile)
             and self.when.holds(value_of(request, self.reads or self.field))
         )

@@ -19,6 +19,10 @@ server that does not tell its release is refused nothing but what every release 
 warning; `Client(server_version="0.32.0")` says it instead. `validation="warn"` turns refusals into
 warnings, and `validation="off"` asks nothing and checks nothing.
 """
+BASES = {
+    "PoolingFields": "all pooling requests",
+    "ChatFields": "`EmbeddingRequest`, `PoolingRequest`",
+}
 UNITS = {"size": "bytes", "duration": "seconds", "pixels": "pixels", "longest": "characters"}
 
 TITLES = {
@@ -47,7 +51,7 @@ def _row(gate: Gate) -> str:
     what = " ".join(filter(None, (f"`{gate.field}`", unit, gate.when.words)))
     if gate.models is not ALL:
         what += f", of {gate.models.words}"
-    requests = ", ".join(f"`{name}`" for name in gate.requests)
+    requests = ", ".join(BASES.get(name, f"`{name}`") for name in gate.requests)
     cells = (gate.window, requests, what, gate.problem, gate.cure, gate.source)
     return f"| {' | '.join(map(_cell, cells))} |"
 

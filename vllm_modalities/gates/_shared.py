@@ -5,13 +5,7 @@ from __future__ import annotations
 from ..profiles import Profile
 from ._gate import SENT, Action, Gate, Models, above, containing, longer_than, one_of, that
 
-POOLING = (
-    "EmbeddingRequest",
-    "PoolingRequest",
-    "ClassifyRequest",
-    "RerankRequest",
-    "ScoreRequest",
-)
+POOLING = ("PoolingFields",)
 BASE = "vllm/entrypoints/pooling/base/protocol.py"
 
 

@@ -6,7 +6,7 @@ from ._gate import ANY, Action, Gate, When, one_of, that
 from ._shared import SHARED_GATES
 
 EMBED = "vllm/entrypoints/pooling/embed/protocol.py"
-DIRECT = ("EmbeddingRequest", "PoolingRequest", "ClassifyRequest")
+DIRECT = ("ChatFields",)
 
 EMBEDDING_GATES: tuple[Gate, ...] = (
     *SHARED_GATES,

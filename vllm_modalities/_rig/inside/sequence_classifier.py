@@ -3,7 +3,7 @@
 usage: sequence_classifier FOLDER TOKENIZER_FOLDER LABEL [LABEL ...]
 
 No package on PyPI carries the weights of a real reranker, so the order that this one gives means
-nothing; it is the same every time, and its scores are far enough apart to be told from each other.
+nothing; but it is always the same, with scores far enough apart to be told from each other.
 """
 # pyright: reportMissingImports=false
 

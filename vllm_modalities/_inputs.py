@@ -1,0 +1,52 @@
+"""Arguments that are no request field: what they may be, and the error that says so."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from .errors import Finding, InvalidRequestError
+
+
+def invalid(field: str, message: str) -> InvalidRequestError:
+    """The error for one argument."""
+    finding = Finding(code=f"invalid-{field}", severity="error", field=field, message=message)
+    return InvalidRequestError([finding])
+
+
+def one_of(field: str, value: object, allowed: Iterable[str]) -> None:
+    """Raise InvalidRequestError if `value` is none of `allowed`."""
+    allowed = tuple(allowed)
+    if value not in allowed:
+        raise invalid(field, f"{field} must be {' or '.join(map(repr, allowed))}, got {value!r}")
+
+
+def at_least(field: str, value: float, least: float) -> None:
+    """Raise InvalidRequestError if a number is too small, or is none."""
+    if not isinstance(value, int | float) or not value >= least:
+        raise invalid(field, f"{field} must be at least {least}, got {value!r}")
+
+
+def texts_of(field: str, given: object) -> tuple[str, ...]:
+    """Many texts as a tuple.
+
+    Raises:
+        InvalidRequestError: It is a single text, no collection, or holds something else.
+    """
+    if not isinstance(given, Iterable) or isinstance(given, str | bytes | Mapping):
+        raise invalid(field, f"{field} must be a list of texts, got {type(given).__name__}")
+    texts = tuple(given)
+    for place, text in enumerate(texts):
+        if not isinstance(text, str):
+            kind = type(text).__name__
+            raise invalid(field, f"item {place} of {field} must be a text, got {kind}")
+    return texts
+
+
+def without(extra_body: Mapping[str, Any] | None, names: Iterable[str]) -> None:
+    """Raise InvalidRequestError if `extra_body` gives a field that the method sets itself."""
+    for name in names:
+        if (extra_body or {}).get(name) is not None:
+            raise invalid(
+                name, f"{name!r} in extra_body: this method sets it itself; use client.send()"
+            )
