@@ -38,10 +38,8 @@ class Options:
         one_of("validation", self.validation, get_args(Validation))
         one_of("transport", self.transport, get_args(Transport))
         at_least("max_retries", self.max_retries, 0)
-        for name in ("timeout", "deadline"):
-            seconds = getattr(self, name)
-            if seconds is not None and not seconds > 0:
-                raise invalid(name, f"{name} must be more than 0 seconds, got {seconds!r}")
+        if not self.timeout > 0:
+            raise invalid("timeout", f"timeout must be more than 0 seconds, got {self.timeout!r}")
 
 
 @dataclass(frozen=True, slots=True)

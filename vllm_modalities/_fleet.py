@@ -7,10 +7,10 @@ import re
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
-from urllib.parse import unquote, urlsplit, urlunsplit
+from urllib.parse import SplitResult, unquote, urlsplit, urlunsplit
 
 from .errors import (
     APIConnectionError,
@@ -194,13 +194,12 @@ def _address(url: str) -> tuple[str, dict[str, str]]:
     """A URL without credentials, and the header that carries them."""
     if not isinstance(url, str):
         raise _wrong_url(f"an address must be a text, not {type(url).__name__}")
-    try:
+    parts = urlsplit("")
+    with suppress(ValueError):  # whose words, and context, would show a password
         parts = urlsplit(url if "://" in url else f"http://{url}")
-        host, port = parts.hostname, parts.port
-    except ValueError:
-        raise _wrong_url(_hint(url)) from None
-    # A password with `/` or `#` in it ends up in the path: none of that may be shown.
-    if not host or not _HOST.fullmatch(host) or "@" in parts.path + parts.query + parts.fragment:
+    host, rest = parts.hostname, parts.path + parts.query + parts.fragment
+    # An unquoted password with `/` or `#` in it ends up behind the host.
+    if not host or not _HOST.fullmatch(host) or "@" in rest or not _has_port(parts):
         raise _wrong_url(_hint(url))
     if parts.scheme not in ("http", "https"):
         raise _wrong_url(f"{parts.scheme}://{host} is not HTTP")
@@ -209,9 +208,16 @@ def _address(url: str) -> tuple[str, dict[str, str]]:
         pair = f"{unquote(parts.username)}:{unquote(parts.password or '')}"
         headers["Authorization"] = f"Basic {base64.b64encode(pair.encode()).decode()}"
     netloc = f"[{host}]" if ":" in host else host
-    netloc += f":{port}" if port else ""
+    netloc += f":{parts.port}" if parts.port else ""
     path = parts.path.rstrip("/").removesuffix("/v1").rstrip("/")
     return urlunsplit((parts.scheme, netloc, path, "", "")), headers
+
+
+def _has_port(parts: SplitResult) -> bool:
+    """Whether its port, if any, is a number."""
+    with suppress(ValueError):
+        return parts.port is None or parts.port > 0
+    return False
 
 
 def _hint(url: str) -> str:

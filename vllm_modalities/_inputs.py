@@ -40,7 +40,21 @@ def texts_of(field: str, given: object) -> tuple[str, ...]:
         if not isinstance(text, str):
             kind = type(text).__name__
             raise invalid(field, f"item {place} of {field} must be a text, got {kind}")
+        if not is_unicode(text):
+            raise invalid(
+                field,
+                f"item {place} of {field} holds half a surrogate pair, which UTF-8 cannot carry;"
+                ' clean it with text.encode("utf-8", "replace").decode()',
+            )
     return texts
+
+
+def is_unicode(text: str) -> bool:
+    """Whether UTF-8 can carry it: Python's strings may hold halves of surrogate pairs."""
+    try:
+        return text.isascii() or bool(text.encode())
+    except UnicodeEncodeError:
+        return False
 
 
 def without(extra_body: Mapping[str, Any] | None, names: Iterable[str]) -> None:

@@ -162,7 +162,9 @@ def _told(
     try:
         response = yield from get(context, replica, path, ASKED_FOR)
         return read(response)
-    except (APIStatusError, ResponseError) as error:
+    except ResponseError:
+        return None
+    except APIStatusError as error:
         if isinstance(error, AuthenticationError) or is_transient(error):
             raise
         return None
@@ -198,8 +200,7 @@ def _serving(replicas: Sequence[Replica], model: str) -> list[Replica]:
 
 
 def _base_model(info: ServerInfo) -> str | None:
-    model = info.model(None)
-    return model.id if model else None
+    return next((model.id for model in info.models if model.parent is None), None)
 
 
 def _infos(context: Context) -> list[ServerInfo]:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 # vllm/pooling_params.py, 0.16.0 to 0.25.1 and from 0.26.0.
 _WIDTH = re.compile(r"dimensions in range \[1, (\d+)\]")
 _LIST = re.compile(r"only supports (?:Matryoshka dimensions )?\[([\d, ]+)\]")
+_ANY = re.compile(r"must be greater than 0")
 _NONE = re.compile(r"does not support matryoshka", re.IGNORECASE)
 
 SOURCE = "the server's own answer; vLLM vllm/pooling_params.py, `_set_default_parameters`"
@@ -74,23 +75,20 @@ def ask_sizes(target: Target, dimensions: int) -> Flow[None]:
 
 
 def _known(facts: ModelInfo) -> bool:
-    return facts.matryoshka is False or (
-        facts.matryoshka is not None and facts.embedding_size is not None
-    )
+    if facts.matryoshka is True:
+        return facts.embedding_size is not None
+    return facts.matryoshka is not None
 
 
 def _ask(target: Target, dimensions: int) -> Flow[None]:
     if _known(target.facts):  # another call has asked meanwhile
         return
-    # 0 is refused by every release, without running the model: before 0.26.0 with the list of
-    # sizes, if there is one, from then on with the width.
+    # 0 is refused by every release, without running the model: before 0.26.0 the words tell the
+    # list of sizes, or that there is none; from then on the width.
     said = (yield from _refusal(target, 0)) or ""
-    width, sizes = _WIDTH.search(said), _LIST.search(said)
-    target.learned(
-        embedding_size=int(width[1]) if width else None,
-        matryoshka=False if _NONE.search(said) else _numbers(sizes) if sizes else None,
-    )
-    if target.facts.matryoshka is False:
+    width = _WIDTH.search(said)
+    target.learned(embedding_size=int(width[1]) if width else None, matryoshka=_taken(said))
+    if _known(target.facts):
         return
     if target.facts.embedding_size is None:
         yield from _measure(target)
@@ -103,16 +101,16 @@ def _ask_list(target: Target, dimensions: int) -> Flow[None]:
     width = target.facts.embedding_size or 0
     probe = next((size for size in (width - 1, width - 2) if size not in (0, dimensions)), 1)
     said = yield from _refusal(target, probe)
-    if said is None:
-        target.learned(matryoshka=True)
-    elif _NONE.search(said):
-        target.learned(matryoshka=False)
-    elif sizes := _LIST.search(said):
-        target.learned(matryoshka=_numbers(sizes))
+    target.learned(matryoshka=True if said is None else _taken(said))
 
 
-def _numbers(found: re.Match[str]) -> tuple[int, ...]:
-    return tuple(int(number) for number in found[1].split(","))
+def _taken(said: str) -> bool | tuple[int, ...] | None:
+    """The sizes that a refusal says are taken; None if it does not say."""
+    if sizes := _LIST.search(said):
+        return tuple(int(size) for size in sizes[1].split(","))
+    if _NONE.search(said):
+        return False
+    return True if _ANY.search(said) else None
 
 
 def _refusal(target: Target, dimensions: int) -> Flow[str | None]:

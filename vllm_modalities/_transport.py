@@ -141,8 +141,7 @@ def _json(body: Mapping[str, Any]) -> bytes:
     except pydantic_core.PydanticSerializationError:
         raise invalid(
             "",
-            "a text holds half a surrogate pair, which UTF-8 cannot carry; clean it with"
-            ' text.encode("utf-8", "replace").decode()',
+            "a text of the request holds half a surrogate pair, which UTF-8 cannot carry",
         ) from None
 
 

@@ -179,7 +179,9 @@ class Client(_Endpoints):
 
     def _driver_for(self, http_client: Any, api_key: APIKey, max_concurrency: int) -> Driver:
         if hasattr(http_client, "aclose"):
-            raise invalid("http_client", "Client needs an httpx.Client, not an AsyncClient")
+            raise invalid(
+                "http_client", "http_client of Client must be an httpx.Client, not an AsyncClient"
+            )
         transport = SyncTransport(http_client, api_key=api_key, connections=max_concurrency)
         return Driver(transport, max_concurrency)
 
@@ -215,7 +217,7 @@ class AsyncClient(_Endpoints):
 
     def _driver_for(self, http_client: Any, api_key: APIKey, max_concurrency: int) -> AsyncDriver:
         if http_client is not None and not hasattr(http_client, "aclose"):
-            raise invalid("http_client", "AsyncClient needs an httpx.AsyncClient, not a Client")
+            raise invalid("http_client", "http_client of AsyncClient must be an httpx.AsyncClient")
         transport = AsyncTransport(http_client, api_key=api_key, connections=max_concurrency)
         return AsyncDriver(transport, max_concurrency)
 

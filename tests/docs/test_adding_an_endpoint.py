@@ -20,7 +20,7 @@ from vllm_modalities._wire import TASKS
 PAGE = ROOT / "docs" / "adding-an-endpoint.md"
 NAME = "vllm_modalities.endpoints._classify_of_the_page"
 FILE = blocks(PAGE)[0].code
-SAMPLE = {"good": [0.1, 0.9], "bad": [0.75, 0.25], "so-so": [0.5, 0.5]}
+SAMPLE = {"good": [0.1, 0.9], "bad": [0.75, 0.25], "so-so": [0.5, 0.5], "a": [0.5, 0.5]}
 
 
 @pytest.fixture

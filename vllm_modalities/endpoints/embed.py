@@ -167,11 +167,11 @@ def embed(
 
     Source: vLLM 0.32.0 vllm/entrypoints/pooling/embed/protocol.py.
     """
-    texts = (inputs,) if isinstance(inputs, str) else texts_of("inputs", inputs)
+    texts = texts_of("inputs", [inputs] if isinstance(inputs, str) else inputs)
     one_of("truncate", truncate, _SIDES)
     one_of("on_error", on_error, get_args(OnError))
     at_least("batch_size", 1 if batch_size is None else batch_size, 1)
-    without(extra_body, ("input", "messages", "encoding_format", "embed_dtype", "endianness"))
+    without(extra_body, ("messages", "encoding_format", "embed_dtype", "endianness"))
     if dimensions is None and extra_body:
         extra_body = dict(extra_body)
         dimensions = extra_body.pop("dimensions", None)

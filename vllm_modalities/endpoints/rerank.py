@@ -10,7 +10,7 @@ from pydantic import Field, FiniteFloat
 
 from .._context import Context
 from .._flow import Flow, Response
-from .._inputs import texts_of, without
+from .._inputs import texts_of
 from .._results import AnswerModel, Usage, UsageBody, raw, words
 from ..server import ServerInfo
 from ._canary import missing_template
@@ -144,7 +144,6 @@ def rerank(
     Source: vLLM 0.32.0 vllm/entrypoints/pooling/scoring/protocol.py, `RerankRequest`.
     """
     texts = texts_of("documents", documents)
-    without(extra_body, ("query", "documents"))
     target = yield from context.find(RerankRequest, model)
     request = RerankRequest(
         model=target.model,

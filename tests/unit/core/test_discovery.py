@@ -178,6 +178,7 @@ def test_several_servers_with_a_wrong_key_raise_it_when_asked_who_is_there() -> 
     assert len(play.call(embed, "a")) == 1
 
 
+@pytest.mark.filterwarnings("ignore:.*does not tell its vLLM release")
 @pytest.mark.parametrize("path", WHO)
 @pytest.mark.parametrize("code", [500, 503])
 def test_a_server_that_fails_to_say_who_it_is_gives_an_error_or_an_answer(path, code) -> None:
