@@ -12,7 +12,7 @@ RETRIED_STATUSES = frozenset({408, 425, 429, 502, 503, 504})
 """Statuses that a later try may change. 500 is not one: vLLM gives it to requests that fail
 every time, such as an image URL that it cannot fetch (seen on 0.32.0)."""
 
-SHORTEST_WAIT, FIRST_WAIT, LONGEST_WAIT = 0.1, 0.5, 8.0  # seconds
+FIRST_WAIT, LONGEST_WAIT, JITTER = 0.25, 8.0, 0.5  # seconds
 
 
 def is_transient(error: BaseException) -> bool:
@@ -38,9 +38,8 @@ def policy(
             is raised at once.
     """
     # Many clients that failed together must not come back together.
-    backoff = tenacity.wait_fixed(SHORTEST_WAIT) + tenacity.wait_random_exponential(
-        multiplier=FIRST_WAIT, max=LONGEST_WAIT
-    )
+    growing = tenacity.wait_exponential(multiplier=FIRST_WAIT, max=LONGEST_WAIT)
+    backoff = growing + tenacity.wait_random(0, JITTER)
 
     def wait(state: tenacity.RetryCallState) -> float:
         error = state.outcome.exception() if state.outcome else None
