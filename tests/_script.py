@@ -8,6 +8,8 @@ by `step()` alone, under a clock that only `Sleep` moves.
 from __future__ import annotations
 
 import base64
+import email
+import email.policy
 import json
 import threading
 import time
@@ -18,7 +20,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from types import ModuleType
-from typing import Any
+from typing import Any, NamedTuple
 from unittest import mock
 
 import anyio
@@ -51,6 +53,8 @@ ROUTES = {
     "cross-encoder": ("/classify", *RERANKS),
     "late-interaction": ("/pooling", *RERANKS),
     "chat": ("/v1/chat/completions",),
+    "speech": ("/v1/audio/transcriptions", "/v1/audio/translations"),
+    "tokens": ("/tokenize", "/detokenize"),
 }
 
 
@@ -113,6 +117,15 @@ def edited(edit: Callable[[Any], Any]) -> Fault:
 NOT_FOUND = body({"detail": "Not Found"}, 404)
 
 
+class Part(NamedTuple):
+    """One part of a multipart body."""
+
+    name: str
+    content: bytes
+    filename: str | None
+    type: str | None
+
+
 @dataclass(frozen=True)
 class Sent:
     """One request that reached a server."""
@@ -124,8 +137,33 @@ class Sent:
 
     @property
     def texts(self) -> tuple[str, ...]:
-        found = self.body.get("input", ()) if isinstance(self.body, dict) else ()
+        asked = self.body if isinstance(self.body, dict) else {}
+        found = asked.get("input") or asked.get("texts") or ()
         return (found,) if isinstance(found, str) else tuple(found)
+
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        """The parts of a multipart body, in order."""
+        head = f"Content-Type: {self.headers['content-type']}\r\n\r\n".encode()
+        parts = email.message_from_bytes(head + self.body, policy=email.policy.HTTP).iter_parts()
+        return tuple(
+            Part(
+                part.get_param("name", header="content-disposition"),
+                part.get_payload(decode=True),
+                part.get_filename(),
+                part.get("content-type"),
+            )
+            for part in parts
+        )
+
+    @property
+    def fields(self) -> dict[str, list[str]]:
+        """The parts of a multipart body that are no file: the values under each name."""
+        found: dict[str, list[str]] = defaultdict(list)
+        for part in self.parts:
+            if part.filename is None:
+                found[part.name].append(part.content.decode())
+        return dict(found)
 
 
 def vector_of(text: str, width: int) -> np.ndarray:
@@ -157,6 +195,9 @@ class FakeVLLM:
         version, models, routes: What it tells; None answers 404.
         matryoshka: Whether `dimensions` is taken, or the sizes that are.
         refuses: The words in which a text is refused, or None.
+        vector, score: What it makes of a text, or of a query and a document.
+        prompts: What it puts before a text, by input type.
+        says: What it hears in every recording, and reads on every page.
         sent: The requests that came, in order.
         most_in_flight: Requests that were under way at the same time, at most.
     """
@@ -169,6 +210,10 @@ class FakeVLLM:
     width: int = 4
     matryoshka: bool | tuple[int, ...] = False
     refuses: Callable[[str], str | None] = lambda _: None
+    vector: Callable[[str, int], np.ndarray] = vector_of
+    score: Callable[[str, str], float] = score_of
+    prompts: Mapping[str, str] = field(default_factory=dict)
+    says: str | None = " A word."
     sent: list[Sent] = field(default_factory=list)
     in_flight: int = 0
     most_in_flight: int = 0
@@ -234,12 +279,26 @@ class FakeVLLM:
         return NOT_FOUND(Answer())
 
     def _serve(self, path: str, asked: Any) -> Answer:
-        if not isinstance(asked, dict):  # a form: what is answered is the test's own to say
+        if path.startswith("/v1/audio/"):  # a form
+            return same({"text": self.says})
+        if not isinstance(asked, dict):  # what is answered is the test's own to say
             return same({})
         known = [self.model, *(model["id"] for model in self.models or ())]
         if asked.get("model", self.model) not in known:
             return refusal(f"The model `{asked['model']}` does not exist.", 404)
-        return self._embed(asked) if path == "/v1/embeddings" else self._rerank(asked)
+        match path:
+            case "/v1/embeddings":
+                return self._embed(asked)
+            case "/v2/embed":
+                return self._cohere(asked)
+            case "/v1/chat/completions":
+                choice = {"message": {"content": self.says}, "finish_reason": "stop"}
+                return same({"model": self.model, "choices": [choice]})
+            case "/tokenize" | "/detokenize" | "/pooling" | "/classify":
+                return same({"model": self.model})
+            case "/score" | "/v1/score":
+                return self._score(asked)
+        return self._rerank(asked)
 
     def _embed(self, asked: dict[str, Any]) -> Answer:
         texts = [asked["input"]] if isinstance(asked["input"], str) else asked["input"]
@@ -249,7 +308,8 @@ class FakeVLLM:
         )
         if refused:
             return refusal(refused)
-        vectors = vectors_of(texts, self.width)[:, :size].astype(asked.get("embed_dtype", "<f4"))
+        vectors = np.stack([self.vector(text, self.width) for text in texts])
+        vectors = vectors[:, :size].astype(asked.get("embed_dtype", "<f4"))
         form = asked.get("encoding_format", "float")
         if form in ("bytes", "bytes_only"):
             return Answer(200, vectors.tobytes(), {"content-type": "application/octet-stream"})
@@ -262,6 +322,25 @@ class FakeVLLM:
         tokens = sum(map(len, texts))
         usage = {"prompt_tokens": tokens, "total_tokens": tokens}
         return same({"object": "list", "model": self.model, "data": data, "usage": usage})
+
+    def _cohere(self, asked: dict[str, Any]) -> Answer:
+        """vllm/entrypoints/pooling/embed/io_processor.py: an unknown name lists the known."""
+        name, size = asked.get("input_type"), asked.get("output_dimension")
+        if name is not None and name not in self.prompts:
+            known = ", ".join(sorted(self.prompts))
+            defined = f"Supported values: {known}" if known else "This model does not define any."
+            return refusal(f"Unsupported input_type {name!r}. {defined}")
+        texts = [self.prompts.get(name, "") + text for text in asked["texts"]]
+        vectors = [self.vector(text, self.width)[:size].astype("<f4") for text in texts]
+        rows = [base64.b64encode(vector.tobytes()).decode() for vector in vectors]
+        meta = {"billed_units": {"input_tokens": sum(map(len, texts))}}
+        return same({"id": "e", "embeddings": {"base64": rows}, "meta": meta})
+
+    def _score(self, asked: dict[str, Any]) -> Answer:
+        query, documents = asked["queries"], asked["documents"]
+        scores = [self.score(query, document) for document in documents]
+        data = [{"index": i, "object": "score", "score": one} for i, one in enumerate(scores)]
+        return same({"id": "s", "object": "list", "model": self.model, "data": data})
 
     def _size_refused(self, size: int) -> str | None:
         """The words of vllm/pooling_params.py, before and from 0.26.0."""
@@ -296,7 +375,7 @@ class FakeVLLM:
         refused = next(filter(None, map(self.refuses, asked["documents"])), None)
         if refused:
             return refusal(refused)
-        scores = [score_of(asked["query"], document) for document in asked["documents"]]
+        scores = [self.score(asked["query"], document) for document in asked["documents"]]
         order = sorted(range(len(scores)), key=lambda i: -scores[i])[: asked.get("top_n") or None]
         results = [{"index": i, "relevance_score": scores[i]} for i in order]
         usage = {"prompt_tokens": len(scores), "total_tokens": len(scores)}

@@ -4,45 +4,51 @@ with Client("http://localhost:8000") as client:
     vectors = client.embed(["first text", "second text"])
 """
 
-from ._flow import Response
-from ._results import Usage
-from .audio.transcript import Segment, Transcript
-from .client import AsyncClient, Client
-from .documents.blocks import Block, Document, Page
-from .endpoints.cohere_embed import CohereEmbedRequest
-from .endpoints.embed import EmbeddingRequest
-from .endpoints.ocr import OCRRequest
-from .endpoints.pooling import PoolingRequest
-from .endpoints.rerank import RankedDocument, RerankRequest, RerankResult
-from .endpoints.score import ScoreRequest
-from .endpoints.tokenize import DetokenizeRequest, TokenizeRequest
-from .endpoints.transcribe import TranscriptionRequest
-from .endpoints.translate import TranslationRequest
-from .errors import (
-    APIConnectionError,
-    APIStatusError,
-    APITimeoutError,
-    AuthenticationError,
-    BadRequestError,
-    Finding,
-    InternalServerError,
-    InvalidRequestError,
-    MediaError,
-    ModelUsageWarning,
-    NotFoundError,
-    PartialFailureError,
-    RateLimitError,
-    ResponseError,
-    ServerDefectWarning,
-    ServerOverloadedError,
-    UnknownModelError,
-    UnsupportedTaskError,
-    VLLMModalitiesError,
-    VLLMModalitiesWarning,
-)
-from .profiles import Profile
-from .server import ModelInfo, ServerInfo, ServerVersion
-from .vectors.embeddings import Embeddings
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ._flow import Response
+    from ._results import Usage
+    from .audio.transcript import Segment, Transcript
+    from .client import AsyncClient, Client
+    from .documents.blocks import Block, Document, Page
+    from .endpoints.cohere_embed import CohereEmbedRequest
+    from .endpoints.embed import EmbeddingRequest
+    from .endpoints.ocr import OCRRequest
+    from .endpoints.pooling import PoolingRequest
+    from .endpoints.rerank import RankedDocument, RerankRequest, RerankResult
+    from .endpoints.score import ScoreRequest
+    from .endpoints.tokenize import DetokenizeRequest, TokenizeRequest
+    from .endpoints.transcribe import TranscriptionRequest
+    from .endpoints.translate import TranslationRequest
+    from .errors import (
+        APIConnectionError,
+        APIStatusError,
+        APITimeoutError,
+        AuthenticationError,
+        BadRequestError,
+        Finding,
+        InternalServerError,
+        InvalidRequestError,
+        MediaError,
+        ModelUsageWarning,
+        NotFoundError,
+        PartialFailureError,
+        RateLimitError,
+        ResponseError,
+        ServerDefectWarning,
+        ServerOverloadedError,
+        UnknownModelError,
+        UnsupportedTaskError,
+        VLLMModalitiesError,
+        VLLMModalitiesWarning,
+    )
+    from .profiles import Profile
+    from .server import ModelInfo, ServerInfo, ServerVersion
+    from .vectors.embeddings import Embeddings
 
 __all__ = [
     "APIConnectionError",
@@ -92,3 +98,60 @@ __all__ = [
     "VLLMModalitiesError",
     "VLLMModalitiesWarning",
 ]
+
+# Where each name lives: a name's module is loaded when the name is first used, so that importing
+# the package costs nothing.
+_HOMES = {
+    "_flow": ("Response",),
+    "_results": ("Usage",),
+    "audio.transcript": ("Segment", "Transcript"),
+    "client": ("AsyncClient", "Client"),
+    "documents.blocks": ("Block", "Document", "Page"),
+    "endpoints.cohere_embed": ("CohereEmbedRequest",),
+    "endpoints.embed": ("EmbeddingRequest",),
+    "endpoints.ocr": ("OCRRequest",),
+    "endpoints.pooling": ("PoolingRequest",),
+    "endpoints.rerank": ("RankedDocument", "RerankRequest", "RerankResult"),
+    "endpoints.score": ("ScoreRequest",),
+    "endpoints.tokenize": ("DetokenizeRequest", "TokenizeRequest"),
+    "endpoints.transcribe": ("TranscriptionRequest",),
+    "endpoints.translate": ("TranslationRequest",),
+    "errors": (
+        "APIConnectionError",
+        "APIStatusError",
+        "APITimeoutError",
+        "AuthenticationError",
+        "BadRequestError",
+        "Finding",
+        "InternalServerError",
+        "InvalidRequestError",
+        "MediaError",
+        "ModelUsageWarning",
+        "NotFoundError",
+        "PartialFailureError",
+        "RateLimitError",
+        "ResponseError",
+        "ServerDefectWarning",
+        "ServerOverloadedError",
+        "UnknownModelError",
+        "UnsupportedTaskError",
+        "VLLMModalitiesError",
+        "VLLMModalitiesWarning",
+    ),
+    "profiles": ("Profile",),
+    "server": ("ModelInfo", "ServerInfo", "ServerVersion"),
+    "vectors.embeddings": ("Embeddings",),
+}
+
+
+def __getattr__(name: str) -> Any:
+    for home, names in _HOMES.items():
+        if name in names:
+            value = getattr(importlib.import_module(f".{home}", __name__), name)
+            globals()[name] = value
+            return value
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -32,7 +32,7 @@ class Usage:
 class AnswerModel(pydantic.BaseModel):
     """Base of the answers' bodies: what is not read is not an error."""
 
-    model_config = pydantic.ConfigDict(frozen=True, extra="ignore")
+    model_config = pydantic.ConfigDict(frozen=True, extra="ignore", defer_build=True)
 
 
 class UsageBody(AnswerModel):

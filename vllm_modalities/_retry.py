@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-
-import tenacity
+from typing import TYPE_CHECKING
 
 from .errors import APIConnectionError, APIStatusError, ResponseError
+
+if TYPE_CHECKING:
+    import tenacity
 
 RETRIED_STATUSES = frozenset({408, 425, 429, 502, 503, 504})
 """Statuses that a later try may change. 500 is not one: vLLM gives it to requests that fail
@@ -37,6 +39,8 @@ def policy(
         outlasts: Whether waiting so many seconds would pass the deadline; then the last error
             is raised at once.
     """
+    import tenacity
+
     # Many clients that failed together must not come back together.
     growing = tenacity.wait_exponential(multiplier=FIRST_WAIT, max=LONGEST_WAIT)
     backoff = growing + tenacity.wait_random(0, JITTER)

@@ -11,7 +11,7 @@ import math
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from importlib.metadata import version
+from functools import cache
 from types import ModuleType
 from typing import Any, Protocol
 
@@ -32,10 +32,16 @@ from .errors import (
 CONNECT = 5.0  # seconds at most for connecting
 KEEPALIVE = 3.0  # seconds; vLLM's uvicorn closes idle connections after 5 s
 
-HEADERS = {
-    "User-Agent": f"vllm-modalities/{version('vllm-modalities')}",
-    "Accept-Encoding": "identity",  # vectors and audio do not compress
-}
+
+@cache
+def own_headers() -> dict[str, str]:
+    """What every request says; looked up late, since finding one's own version takes a while."""
+    from importlib.metadata import version
+
+    return {
+        "User-Agent": f"vllm-modalities/{version('vllm-modalities')}",
+        "Accept-Encoding": "identity",  # vectors and audio do not compress
+    }
 
 
 class _Answer(Protocol):
@@ -54,7 +60,7 @@ class _Exchange:
         self._library, self._request = library, request
         self._name = f"{request.method} {request.path}"
         self.answer: _Answer | None = None  # once it has begun
-        headers = {**HEADERS, **_bearer(api_key), **request.headers}
+        headers = {**own_headers(), **_bearer(api_key), **request.headers}
         for name, value in headers.items():
             check_value(name, value)
         self.hide = hider(headers)

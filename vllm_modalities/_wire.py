@@ -28,7 +28,7 @@ class RequestModel(pydantic.BaseModel):
         InvalidRequestError: A field is unknown, missing, or of the wrong type or range.
     """
 
-    model_config = pydantic.ConfigDict(frozen=True, extra="forbid")
+    model_config = pydantic.ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
     TASK: ClassVar[str]
     """What a server is asked to do; a key of a `base_url` mapping."""

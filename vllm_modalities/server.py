@@ -6,10 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-import pydantic
-from packaging.version import InvalidVersion, Version
-
 from ._flow import Response
+from ._results import AnswerModel
 from .profiles import UNKNOWN, Profile, profile_of
 
 
@@ -25,6 +23,8 @@ class ServerVersion(str):
 
     def __new__(cls, text: str) -> ServerVersion:
         """Raises ValueError where `text` does not begin like a version."""
+        from packaging.version import InvalidVersion, Version
+
         try:
             parsed = Version(text)
         except InvalidVersion:
@@ -105,22 +105,22 @@ class ServerInfo:
         return model.profile if model else UNKNOWN
 
 
-class _Model(pydantic.BaseModel):
+class _Model(AnswerModel):
     id: str
     root: str | None = None
     parent: str | None = None
     max_model_len: int | None = None
 
 
-class _ModelList(pydantic.BaseModel):
-    data: list[_Model] = field(default_factory=list)
+class _ModelList(AnswerModel):
+    data: tuple[_Model, ...] = ()
 
 
-class _Version(pydantic.BaseModel):
+class _Version(AnswerModel):
     version: str
 
 
-class _OpenAPI(pydantic.BaseModel):
+class _OpenAPI(AnswerModel):
     paths: dict[str, Any]
 
 

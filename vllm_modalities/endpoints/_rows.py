@@ -90,15 +90,16 @@ class Rows:
         vectors, usage = self._route.read(response, len(batch), width)
         finite = np.isfinite(vectors).all(axis=1)
         repaired, vectors = self._repaired(vectors, response)
-        width = vectors.shape[1]
+        found = vectors.shape[1]
         with self._lock:
-            if self._dimensions is None and self._vectors is None:
-                self._target.learned(embedding_size=width)
-            expected = self._dimensions or (width if self._vectors is None else self._width())
-            if width != expected:
-                raise response.fault(f"vectors are {width} numbers wide, not {expected}")
             if self._vectors is None:
-                self._vectors = np.full((len(self._texts), width), np.nan, np.float32)
+                shape = (len(self._texts), self._dimensions or found)
+                self._vectors = np.full(shape, np.nan, np.float32)
+                if self._dimensions is None:
+                    self._target.learned(embedding_size=found)
+            if found != self._vectors.shape[1]:
+                expected = self._vectors.shape[1]
+                raise response.fault(f"vectors are {found} numbers wide, not {expected}")
             self._responses.append(response)
             self._usages.append(usage)
             self._findings += [*response.findings, *repaired]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Mapping
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field
 
@@ -14,10 +14,12 @@ from .._flow import Flow, Form, Response, Work
 from .._results import AnswerModel, words
 from .._wire import RequestModel
 from .._xargs import XArgs
-from ..audio.reading import AudioSource, Waveform, encode, read_audio
-from ..audio.transcript import Segment, Transcript
 from ..errors import Finding
 from ..server import ServerInfo
+
+if TYPE_CHECKING:
+    from ..audio.reading import AudioSource, Waveform
+    from ..audio.transcript import Transcript
 
 
 class SpeechRequest(RequestModel):
@@ -120,6 +122,7 @@ def heard(audio: AudioSource) -> Flow[tuple[Waveform, bytes]]:
     Sent in the one form that every release decodes: 0.16 reads no MP4, 0.28 counts the decoded
     bytes at the file's own rate and channels.
     """
+    from ..audio.reading import encode, read_audio
 
     def read() -> tuple[Waveform, bytes]:
         waveform = read_audio(audio)
@@ -136,6 +139,8 @@ def transcript(
     language: str | None,
 ) -> Transcript:
     """The result, from the answer to one recording sent whole."""
+    from ..audio.transcript import Segment, Transcript
+
     body = response.parse(SpeechBody)
     text = body.text.strip()
     clipped = waveform.clipped

@@ -178,19 +178,16 @@ def embed(
     if not texts:
         return Embeddings(np.empty((0, max(dimensions or 0, 0)), np.float32))
     target = yield from context.find(EmbeddingRequest, model)
-    prompt, findings = None, []
-    if input_type is None:
-        findings = missing_prompt(target.profile, texts)
-        context.report(findings)
-    else:
-        prompt = prompt_for(target.profile, input_type)
+    findings = missing_prompt(target.profile, texts) if input_type is None else []
+    context.report(findings)
+    prompt = "" if input_type is None else prompt_for(target.profile, input_type)
     texts = tuple(prompt + text for text in texts) if prompt else texts
     if isinstance(dimensions, int) and context.options.validation != "off":
         yield from ask_sizes(target, dimensions)
     sizes = [len(text) for text in texts]
     work = list(batches(sizes, count=batch_size or BATCH_COUNT, size=BATCH_CHARACTERS))
     route: Route
-    if input_type is not None and prompt is None:
+    if prompt is None:  # only the server can know the words for this input type
         route = yield from _cohere(target, input_type, dimensions, normalize, truncate, extra_body)
     else:
         template = EmbeddingRequest(
@@ -210,7 +207,7 @@ def embed(
 
 def _cohere(
     target: Target,
-    input_type: str,
+    input_type: str | None,
     dimensions: int | None,
     normalize: bool | None,
     truncate: Literal["error", "end", "start"],

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from pydantic import Field
 
@@ -12,14 +12,12 @@ from .._flow import Flow, Response, Work
 from .._results import AnswerModel, words
 from .._wire import RequestModel
 from .._xargs import XArgs, ngram_findings
-from ..documents.blocks import Document, Page
-from ..documents.grammars import grounding, unmarked
-from ..documents.reading import ImageSource, PageImage, read_image, to_data_url
-from ..documents.repetition import repeated_tail
 from ..errors import Finding, InvalidRequestError
 from ..server import ServerInfo
 
-GRAMMARS = {"grounding": grounding.parse, "plain": unmarked.parse}
+if TYPE_CHECKING:
+    from ..documents.blocks import Document
+    from ..documents.reading import ImageSource, PageImage
 
 
 class OCRRequest(RequestModel):
@@ -106,6 +104,8 @@ def ocr(
 
     Source: vLLM 0.32.0 vllm/entrypoints/openai/chat_completion/protocol.py; the model's profile.
     """
+    from ..documents.reading import read_image, to_data_url
+
     page = yield from Work(lambda: read_image(source))
     target = yield from context.find(OCRRequest, model)
     words_sent = prompt or _prompt(target, task)
@@ -154,8 +154,13 @@ def _request(
 
 
 def _document(target: Target, page: PageImage, choice: _Choice, response: Response) -> Document:
+    from ..documents.blocks import Document, Page
+    from ..documents.grammars import grounding, unmarked
+    from ..documents.repetition import repeated_tail
+
     text = choice.message.content or ""
-    parse = GRAMMARS[target.profile.ocr.grammar if target.profile.ocr else "plain"]
+    grammars = {"grounding": grounding.parse, "plain": unmarked.parse}
+    parse = grammars[target.profile.ocr.grammar if target.profile.ocr else "plain"]
     parsed = parse(text, width=page.width, height=page.height)
     doubts = [*page.warnings, *parsed.warnings]
     if choice.finish_reason != "stop":

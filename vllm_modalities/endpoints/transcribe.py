@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from .._context import Context
 from .._flow import Flow
-from ..audio.reading import AudioSource
-from ..audio.transcript import Transcript
 from ._speech import SpeechRequest, heard, transcript
+
+if TYPE_CHECKING:
+    from ..audio.reading import AudioSource
+    from ..audio.transcript import Transcript
 
 
 class TranscriptionRequest(SpeechRequest):

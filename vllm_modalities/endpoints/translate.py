@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from .._context import Context
 from .._flow import Flow
-from ..audio.reading import AudioSource
-from ..audio.transcript import Transcript
 from ..errors import Finding
 from ..server import ServerInfo
 from ._speech import SpeechRequest, heard, transcript
+
+if TYPE_CHECKING:
+    from ..audio.reading import AudioSource
+    from ..audio.transcript import Transcript
 
 
 class TranslationRequest(SpeechRequest):
