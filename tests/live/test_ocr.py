@@ -58,10 +58,17 @@ def test_the_n_gram_processor_gets_its_arguments(servers: Rig) -> None:
     assert allowed == free
 
 
-def test_what_is_on_the_page_reaches_the_model(servers: Rig) -> None:
-    white, black = (Image.new("RGB", (600, 800), colour) for colour in ("white", "black"))
-    assert said(read(servers, white, keep=True)) == said(read(servers, white, keep=True))
-    assert said(read(servers, white, keep=True)) != said(read(servers, black, keep=True))
+def test_the_image_reaches_the_processor_in_its_own_size(servers: Rig) -> None:
+    """DeepSeek-OCR reads a small image whole, and a large one in tiles too."""
+
+    def tokens(width: int, height: int) -> int:
+        document = read(servers, Image.new("RGB", (width, height), "white"), keep=True)
+        assert document.raw is not None
+        return int(json.loads(document.raw[0])["usage"]["prompt_tokens"])
+
+    small, high, wide = tokens(64, 48), tokens(600, 800), tokens(2000, 1300)
+    assert small < 400 < min(high, wide)
+    assert high != wide
 
 
 @pytest.mark.parametrize(

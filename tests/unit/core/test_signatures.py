@@ -84,7 +84,8 @@ def test_all_is_sorted_and_complete() -> None:
         for name, value in vars(vllm_modalities).items()
         if not name.startswith("_") and not inspect.ismodule(value)
     }
-    assert public <= set(names)
+    # What the module needs to find its names; `dir` and `import *` show the public ones alone.
+    assert public - {"annotations", "Any", "TYPE_CHECKING"} <= set(names)
 
 
 @pytest.mark.parametrize("name", vllm_modalities.__all__)
