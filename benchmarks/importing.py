@@ -63,11 +63,11 @@ def ratio(found: dict[str, list[Taken]], name: str, clock: str) -> float:
         statistics.median(getattr(one, clock) for one in found[which])
         for which in (name, "libraries")
     )
-    return own / libraries
+    return float(own / libraries)
 
 
 def main() -> None:
-    """Print medians, ratios and spread; exit status 1 if importing the package takes longer than allowed.
+    """Print medians, ratios and spread; exit status 1 if the package takes longer than is allowed.
 
     The ratio of processor times decides: it does not depend on what else the machine does.
     """

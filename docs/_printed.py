@@ -10,6 +10,7 @@ from pydantic.fields import FieldInfo
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
+import vllm_modalities
 from vllm_modalities._wire import TASKS, RequestModel
 
 
@@ -17,7 +18,9 @@ class RequestModels(SphinxDirective):
     """Every request model, and the bases whose fields they share."""
 
     def run(self) -> list[nodes.Node]:
-        models = [model for kinds in TASKS.values() for model in kinds]
+        for name in vllm_modalities.__all__:  # names are loaded, and models defined, on demand
+            getattr(vllm_modalities, name)
+        models = [model for task in sorted(TASKS) for model in TASKS[task]]
         bases = [base for model in models for base in _bases(model)]
         shared = [base for base in dict.fromkeys(bases) if base not in models]
         text = "\n".join(line for model in [*models, *shared] for line in _described(model))

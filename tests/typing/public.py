@@ -1,0 +1,65 @@
+"""What type checkers make of the public surface: read by mypy and pyright, never run."""
+
+from __future__ import annotations
+
+from typing import assert_type
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vllm_modalities import (
+    AsyncClient,
+    BadRequestError,
+    Client,
+    Document,
+    EmbeddingRequest,
+    Embeddings,
+    Finding,
+    RankedDocument,
+    RerankRequest,
+    RerankResult,
+    Response,
+    ServerInfo,
+    Transcript,
+)
+
+client = Client(["http://gpu1:8000", "http://gpu2:8000"], api_key=lambda: "key")
+mapped = Client({"embed": "http://gpu1:8000", "ocr": ["http://gpu2:8000", "http://gpu3:8000"]})
+
+assert_type(client.embed("a text"), Embeddings)
+assert_type(
+    client.embed(["a", "b"], dimensions=256, input_type="query").vectors, NDArray[np.float32]
+)
+assert_type(client.rerank("a query", ["a"], top_n=1), RerankResult)
+assert_type(client.rerank("a query", ["a"])[0], RankedDocument)
+assert_type(client.rerank("a query", ["a"])[0].document, str)
+assert_type(client.transcribe("talk.wav", language="en"), Transcript)
+assert_type(client.translate(b"...", to_language="en"), Transcript)
+assert_type(client.ocr("page.png", task="text"), Document)
+assert_type(client.send(EmbeddingRequest(input=("a",), dimensions=8)), Response)
+assert_type(client.servers(), tuple[ServerInfo, ...])
+assert_type(client.with_options(timeout=5.0), Client)
+assert_type(RerankRequest(query="a", documents=("b",)).validate_for(ServerInfo()), list[Finding])
+
+client.embed("a text", dimension=256)  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
+client.embed(3)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+client.rerank("a query", ["a"], 1)  # type: ignore[arg-type]  # pyright: ignore[reportCallIssue]
+EmbeddingRequest(inputs="a")  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
+
+
+async def the_same_awaited() -> None:
+    async with AsyncClient() as other:
+        assert_type(await other.embed("a text"), Embeddings)
+        assert_type(await other.rerank("a query", ["a"], top_n=1), RerankResult)
+        assert_type(await other.transcribe("talk.wav"), Transcript)
+        assert_type(await other.ocr("page.png"), Document)
+        assert_type(await other.servers(), tuple[ServerInfo, ...])
+        assert_type(other.with_options(model="m"), AsyncClient)
+        await other.embed("a text", dimension=256)  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
+
+
+def errors_carry_their_evidence(error: BadRequestError) -> None:
+    assert_type(error.status_code, int)
+    assert_type(error.request_id, str | None)
+    assert_type(error.body, bytes)
+    assert_type(error.server, str)
