@@ -43,7 +43,7 @@ assert_type(RerankRequest(query="a", documents=("b",)).validate_for(ServerInfo()
 
 client.embed("a text", dimension=256)  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
 client.embed(3)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
-client.rerank("a query", ["a"], 1)  # type: ignore[arg-type]  # pyright: ignore[reportCallIssue]
+client.rerank("a query", ["a"], 1)  # type: ignore[arg-type, call-arg]  # pyright: ignore[reportCallIssue]
 EmbeddingRequest(inputs="a")  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
 
 

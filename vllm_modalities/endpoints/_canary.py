@@ -47,6 +47,8 @@ def missing_template(target: Target) -> Flow[list[Finding]]:
 def _ask(target: Target, key: str) -> Flow[None]:
     from .rerank import RerankRequest, read_ranking
 
+    if key in target.replicas[0].remembered:  # another call has asked meanwhile
+        return
     request = RerankRequest(model=target.model, query=QUERY, documents=DOCUMENTS)
     try:
         response = yield from target.post(request)

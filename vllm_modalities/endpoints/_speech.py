@@ -88,7 +88,8 @@ class SpeechRequest(RequestModel):
 
     def as_form(self, fields: Mapping[str, Any]) -> Form:
         """The multipart body, without empty parts and `false`, which some fields refuse."""
-        plain = {name: _part(value) for name, value in fields.items() if value not in ("", False)}
+        sent = {name: v for name, v in fields.items() if v is not False and v not in ("", [])}
+        plain = {name: _part(value) for name, value in sent.items()}
         name, kind = ("audio.flac", "audio/flac") if self.file[:4] == b"fLaC" else ("audio", "")
         kind = kind or "application/octet-stream"
         return Form(fields=plain, files={"file": (name, self.file, kind)})

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar, Literal
 
 from .._context import Target
-from .._flow import Flow, Response
+from .._flow import Alone, Flow, Response
 from .._results import AnswerModel, Usage
 from .._sizes import size_findings
 from .._wire import RequestModel
@@ -100,24 +100,28 @@ class CohereRoute:
         return vectors, Usage(prompt_tokens=tokens, total_tokens=tokens)
 
 
-def server_name(target: Target, template: CohereEmbedRequest) -> Flow[str | None]:
+def server_name(target: Target, template: CohereEmbedRequest) -> Flow[str]:
     """The server's own name for `input_type`, asked once with one short text.
 
     A name that the server does not know is a 400 that lists those it knows.
     """
-    wanted = template.input_type or ""
-    key = f"input_type {wanted} of {target.model}"
-    remembered = target.replicas[0].remembered
-    if key not in remembered:
-        name = wanted
-        try:
-            yield from target.post(template.model_copy(update={"texts": ("a",)}))
-        except BadRequestError as error:
-            listed = _SUPPORTED.search(error.message)
-            other = same_name(wanted, listed[1].split(", ")) if listed else None
-            if other is None:
-                raise
-            name = other
-        for replica in target.replicas:
-            replica.remembered[key] = name
-    return remembered[key]
+    key = f"input_type {template.input_type} of {target.model}"
+    if key not in target.replicas[0].remembered:
+        yield from Alone(_ask_name(target, template, key), target.context.ends)
+    return target.replicas[0].remembered[key]
+
+
+def _ask_name(target: Target, template: CohereEmbedRequest, key: str) -> Flow[None]:
+    if key in target.replicas[0].remembered:  # another call has asked meanwhile
+        return
+    name = template.input_type or ""
+    try:
+        yield from target.post(template.model_copy(update={"texts": ("a",)}))
+    except BadRequestError as error:
+        listed = _SUPPORTED.search(error.message)
+        other = same_name(name, listed[1].split(", ")) if listed else None
+        if other is None:
+            raise
+        name = other
+    for replica in target.replicas:
+        replica.remembered[key] = name

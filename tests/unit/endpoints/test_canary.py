@@ -7,6 +7,7 @@ from _script import FakeVLLM, Play, Talker
 from vllm_modalities import BadRequestError, ModelUsageWarning
 from vllm_modalities.endpoints._canary import DOCUMENTS, QUERY
 from vllm_modalities.endpoints.rerank import rerank
+from vllm_modalities.profiles import PROFILES
 
 RERANK = "/v1/rerank"
 
@@ -59,7 +60,7 @@ def test_calls_side_by_side_ask_once() -> None:
 
 def test_what_one_replica_answers_holds_for_all() -> None:
     network = {"http://a": reranker("Paris"), "http://b": reranker("Paris")}
-    play = Play(network)
+    play = Play(network, profiles=PROFILES)
     for _ in range(4):
         play.call(rerank, "q", ["a"])
     assert sum(map(canaries, network.values())) == 1

@@ -25,7 +25,7 @@ def chunking(version: str = "0.30.0", length: float = 0.5, **told) -> FakeVLLM:
 
 
 def lengths(result) -> list[float]:
-    return np.linalg.norm(result.vectors, axis=1).round(3).tolist()
+    return [round(float(length), 3) for length in np.linalg.norm(result.vectors, axis=1)]
 
 
 def test_one_vector_of_unit_length_shows_that_all_are_meant_to_be(talk) -> None:
