@@ -148,7 +148,6 @@ PAIRS = [
     for gate in JUDGES
     for kind in KINDS.values()
     if gate.judges(kind)
-    # A field that the class has not is passed on unchecked, and is no row's business there.
     if kind.__name__ in PLAIN
 ]
 ROWS = pytest.mark.parametrize(("gate", "kind"), PAIRS)
@@ -264,7 +263,8 @@ def test_what_a_row_says_names_field_release_cure_and_source(gate, kind) -> None
     (finding,) = found(gate, request_of(kind, gate.code), version)
     said = str(finding)
     assert finding.field == gate.field
-    assert finding.field in said
+    if gate.reads is None:  # else the problem says in words what was read
+        assert finding.field in said
     assert gate.window in said
     assert (f"this server runs {version}" in said) is bool(gate.since or gate.until)
     assert gate.cure in said

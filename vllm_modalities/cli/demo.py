@@ -40,7 +40,7 @@ def embed(client: Client) -> Shown:
     table = Table("", "sentence", *(str(n) for n in range(1, len(sentences) + 1)))
     for number, (sentence, row) in enumerate(zip(sentences, closeness, strict=True), 1):
         cells = (Text(f"{x:.2f}", style="bold" if x >= 0.5 else "dim") for x in row)
-        table.add_row(str(number), sentence, *cells)
+        _add(table, str(number), sentence, *cells)
     note = f"{embeddings}, in numbers: how close each is to each (1 is the same direction)."
     table_and_note = Group(table, Text(note, style="dim"))
     return Shown(table_and_note, {"similarity": closeness.tolist()}, embeddings.model)
@@ -49,9 +49,11 @@ def embed(client: Client) -> Shown:
 def rerank(client: Client) -> Shown:
     question = json.loads((ASSETS / "questions.json").read_text("utf-8"))["rerank"]
     ranking = client.rerank(question["query"], question["documents"])
-    table = Table("rank", "score", "document", title=f"“{question['query']}”", title_justify="left")
+    table = Table(
+        "rank", "score", "document", title=Text(f"“{question['query']}”"), title_justify="left"
+    )
     for rank, found in enumerate(ranking, 1):
-        table.add_row(str(rank), f"{found.score:.3f}", found.document)
+        _add(table, str(rank), f"{found.score:.3f}", found.document)
     note = Text(f"ranked by {ranking.model}, a {ranking.score_type}", style="dim")
     ranked = [{"index": found.index, "score": found.score} for found in ranking]
     values = {"model": ranking.model, "score_type": ranking.score_type, "ranked": ranked}
@@ -69,7 +71,7 @@ def transcribe(client: Client) -> Shown:
     values, model = {}, None
     for name, clip in clips.items():
         heard = client.transcribe(ASSETS / name, language=clip["language"])
-        table.add_row(name, f"{heard.duration:.1f}", clip["text"], heard.text)
+        _add(table, name, f"{heard.duration:.1f}", clip["text"], heard.text)
         values[name], model = heard.text, heard.model
     return Shown(table, values, model)
 
@@ -78,12 +80,12 @@ def ocr(client: Client) -> Shown:
     document = client.ocr(ASSETS / "invoice.png", max_tokens=120)
     page = document.pages[0]
     table = Table("what", "found", show_header=False)
-    table.add_row("page", f"invoice.png, {page.width} x {page.height} pixels")
-    table.add_row("blocks", str(len(page.blocks)))
-    table.add_row("markdown", Text(_brief(document.markdown)))
-    table.add_row("ended", str(page.finish_reason))
+    _add(table, "page", f"invoice.png, {page.width} x {page.height} pixels")
+    _add(table, "blocks", str(len(page.blocks)))
+    _add(table, "markdown", _brief(document.markdown))
+    _add(table, "ended", str(page.finish_reason))
     for warning in document.warnings:
-        table.add_row("warning", Text(_brief(warning)))
+        _add(table, "warning", _brief(warning))
     return Shown(table, document.to_dict(), document.model)
 
 
@@ -115,7 +117,7 @@ def demo(
         with _servers(base_url, progress) as (urls, random_models), Client(urls) as client:
             results = dict(_results(client, console, random_models, quiet=as_json))
     except (VLLMModalitiesError, RigError) as error:
-        progress.print(f"[red]{type(error).__name__}:[/] {error}", highlight=False)
+        progress.print(Text.assemble((f"{type(error).__name__}:", "red"), f" {error}"))
         raise typer.Exit(1) from None
     if as_json:
         typer.echo(json.dumps(results, ensure_ascii=False, indent=2))
@@ -134,17 +136,18 @@ def _results(
             shown = Shown(Text(f"left out: {error}", style="yellow"), {"left_out": str(error)})
         yield name, shown.values
         if not quiet:
-            console.print(f"\n[bold]client.{name}[/]  [dim]{time.monotonic() - began:.1f} s[/]")
+            took = f"  {time.monotonic() - began:.1f} s"
+            console.print(Text.assemble((f"\nclient.{name}", "bold"), (took, "dim")))
             console.print(shown.table, highlight=False)
             if shown.model in random_models:
-                console.print(f"[yellow]{RANDOM}[/]")
+                console.print(Text(RANDOM, style="yellow"))
 
 
 def _who(client: Client) -> Table:
     table = Table("server", "vLLM", "model", "does", title="client.servers()", title_justify="left")
     for server in client.servers():
         models = ", ".join(model.id for model in server.models)
-        table.add_row(server.url, server.version, models, ", ".join(sorted(server.tasks)))
+        _add(table, server.url, server.version or "unknown", models, ", ".join(sorted(server.tasks)))
     return table
 
 
@@ -167,18 +170,25 @@ def _servers(
 def _reporting(progress: Console) -> Iterator[Callable[[str], None]]:
     """Says what is being done: a spinner with the time on a terminal, else lines."""
     began = time.monotonic()
+
+    def seconds() -> str:
+        return f"{time.monotonic() - began:4.0f} s"
+
     if not progress.is_terminal:
-        yield lambda line: progress.print(
-            f"[{time.monotonic() - began:4.0f} s] {line}", markup=False
-        )
+        yield lambda line: progress.print(Text(f"[{seconds()}] {line}"), soft_wrap=True)
         return
     with progress.status("looking for vLLM …") as status:
 
         def report(line: str) -> None:
-            progress.print(f"[dim]{time.monotonic() - began:4.0f} s[/]  {line}", highlight=False)
-            status.update(f"{line} …")
+            progress.print(Text.assemble((seconds(), "dim"), f"  {line}"))
+            status.update(Text(f"{line} …"))
 
         yield report
+
+
+def _add(table: Table, *cells: str | Text) -> None:
+    """One row; what servers and files say is never taken for markup."""
+    table.add_row(*(Text(cell) if isinstance(cell, str) else cell for cell in cells))
 
 
 def _brief(text: str, limit: int = 160) -> str:

@@ -320,15 +320,13 @@ def test_a_field_out_of_its_range_is_named(kind, wrong) -> None:
         kind(**({"file": b"a"} | wrong))
 
 
-@pytest.mark.parametrize("kind", [TranslationRequest])
-def test_speakers_are_told_apart_by_transcription_alone(kind) -> None:
+def test_speakers_are_told_apart_by_transcription_alone() -> None:
     assert TranscriptionRequest(file=b"a", response_format="diarized_json")
     with pytest.raises(InvalidRequestError, match="response_format"):
-        kind(file=b"a", response_format="diarized_json")
+        TranslationRequest(file=b"a", response_format="diarized_json")
 
 
-@pytest.mark.parametrize("form", ["verbose_json", "text"])
-def test_other_formats_come_through_send_as_they_are(form) -> None:
+def test_other_formats_come_through_send_as_they_are() -> None:
     server = speech()
     request = TranscriptionRequest(file=b"fLaC", language="en", response_format="text")
     response = Talker(BLOCKING, server).send(request)
