@@ -49,6 +49,7 @@ class _Endpoints:
     servers = Endpoint(servers)
 
     _driver: Any
+    _driver_for: Callable[[Any, APIKey, int], Any]
 
     def __init__(
         self,
@@ -94,9 +95,6 @@ class _Endpoints:
         check_key(api_key)
         at_least("max_concurrency", max_concurrency, 1)
         self._driver = self._driver_for(http_client, api_key, max_concurrency)
-
-    def _driver_for(self, http_client: Any, api_key: APIKey, max_concurrency: int) -> Any:
-        raise NotImplementedError
 
     def __repr__(self) -> str:
         urls = ", ".join(repr(replica.url) for replica in self._fleet.replicas)

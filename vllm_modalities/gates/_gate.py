@@ -108,15 +108,10 @@ class Gate:
     @property
     def window(self) -> str:
         """The releases, in words."""
-        match self.since, self.until:
-            case None, None:
-                return "in every release"
-            case None, until:
-                return f"before {until}"
-            case since, None:
-                return f"from {since}"
-            case since, until:
-                return f"from {since} to before {until}"
+        if self.since is None:
+            return "in every release" if self.until is None else f"before {self.until}"
+        before = "" if self.until is None else f" to before {self.until}"
+        return f"from {self.since}{before}"
 
     def judges(self, kind: type[RequestModel]) -> bool:
         """Whether it is about requests of that class, or of a class that it is made from."""
