@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+CLASSIFY = "/classify"  # tells a cross-encoder from an embedder
 ASKED_FOR = 30.0  # seconds at most that a server may take to say who it is
 
 
@@ -71,20 +72,35 @@ def _having_route(
 
 
 def _ask_route(context: Context, replica: Replica, wanted: type[RequestModel]) -> Flow[None]:
-    """A GET of a POST route is a 405 where the route exists, a 404 where it does not."""
+    """Note the paths of `wanted` that a server has not, up to the first that it has."""
     for path in wanted.PATHS:
-        if path in replica.unlisted:
-            continue
-        try:
-            yield from get(context, replica, path, ASKED_FOR)
-        except NotFoundError as error:
-            if error.status_code == 404:
-                replica.lacks(path)
-                continue
-        except APIStatusError:
-            pass
-        return
+        if path not in replica.unlisted:
+            if (yield from _has(context, replica, path)):
+                return
+            replica.lacks(path)
     replica.lacks(wanted.TASK)
+
+
+def _ask_routes(context: Context, replica: Replica) -> Flow[None]:
+    """Find out every route of a server that hides them (`--disable-fastapi-docs`)."""
+    assert replica.info is not None
+    kinds = [kind for kinds in TASKS.values() for kind in kinds]
+    paths = sorted({CLASSIFY, *(path for kind in kinds for path in kind.PATHS)})
+    there = yield from Together([_has(context, replica, path) for path in paths])
+    routes = frozenset(path for path, has in zip(paths, there, strict=True) if has is True)
+    info = replace(replica.info, routes=routes)
+    replica.info = replace(info, tasks=_tasks(replica, info))
+
+
+def _has(context: Context, replica: Replica, path: str) -> Flow[bool]:
+    """A GET of a POST route is a 405 where the route exists, a 404 where it does not."""
+    try:
+        yield from get(context, replica, path, ASKED_FOR)
+    except NotFoundError as error:
+        return error.status_code != 404
+    except (APIStatusError, ResponseError):
+        pass
+    return True
 
 
 def known(context: Context) -> Flow[None]:
@@ -103,6 +119,10 @@ def ask_all(context: Context) -> Flow[tuple[ServerInfo, ...]]:
     for replica in replicas:
         if isinstance(replica.error, AuthenticationError):
             raise replica.error
+    silent = [
+        r for r in replicas if r.tasks is None and r.info and r.info.healthy and not r.info.routes
+    ]
+    yield from Together([_ask_routes(context, replica) for replica in silent])
     return tuple(_infos(context))
 
 

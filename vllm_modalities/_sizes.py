@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from ._flow import Alone, Flow
-from .errors import BadRequestError, Finding
+from ._flow import Alone, Flow, Together
+from .errors import BadRequestError, Finding, VLLMModalitiesError
 from .server import ModelInfo, ServerVersion
 
 if TYPE_CHECKING:
@@ -115,10 +115,12 @@ def _taken(said: str) -> bool | tuple[int, ...] | None:
 
 def _refusal(target: Target, dimensions: int) -> Flow[str | None]:
     """What the server says to `dimensions`; None if it takes them."""
-    try:
-        yield from _unchecked(target).post(_probe(target, dimensions))
-    except BadRequestError as error:
-        return error.message
+    # A refusal is an answer here, and Together hands errors over as outcomes.
+    (outcome,) = yield from Together([_unchecked(target).post(_probe(target, dimensions))])
+    if isinstance(outcome, BadRequestError):
+        return outcome.message
+    if isinstance(outcome, VLLMModalitiesError):
+        raise outcome
     return None
 
 

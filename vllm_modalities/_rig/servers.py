@@ -75,6 +75,7 @@ SERVERS: dict[str, Spec] = {
                 *POOLING,
                 *("--hf-overrides", '{"is_matryoshka": true}'),
                 "--enable-request-id-headers",
+                "--disable-fastapi-docs",
             ),
             api_key="rig-key",
         ),

@@ -147,7 +147,9 @@ def _who(client: Client) -> Table:
     table = Table("server", "vLLM", "model", "does", title="client.servers()", title_justify="left")
     for server in client.servers():
         models = ", ".join(model.id for model in server.models)
-        _add(table, server.url, server.version or "unknown", models, ", ".join(sorted(server.tasks)))
+        _add(
+            table, server.url, server.version or "unknown", models, ", ".join(sorted(server.tasks))
+        )
     return table
 
 

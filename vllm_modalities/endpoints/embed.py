@@ -178,11 +178,12 @@ def embed(
     if not texts:
         return Embeddings(np.empty((0, max(dimensions or 0, 0)), np.float32))
     target = yield from context.find(EmbeddingRequest, model)
-    findings = missing_prompt(target.profile, texts) if input_type is None else []
+    checked = context.options.validation != "off"
+    findings = missing_prompt(target.profile, texts) if checked and input_type is None else []
     context.report(findings)
     prompt = "" if input_type is None else prompt_for(target.profile, input_type)
     texts = tuple(prompt + text for text in texts) if prompt else texts
-    if isinstance(dimensions, int) and context.options.validation != "off":
+    if isinstance(dimensions, int) and checked:
         yield from ask_sizes(target, dimensions)
     sizes = [len(text) for text in texts]
     work = list(batches(sizes, count=batch_size or BATCH_COUNT, size=BATCH_CHARACTERS))

@@ -137,7 +137,9 @@ class Gate:
         value = value_of(request, self.reads or self.field)
         shown = f"{value:,}" if isinstance(value, int | float) else str(value)[:40]
         problem = self.problem.replace("{value}", shown)
-        if self.reads is None and value is not None:
+        if self.reads is not None:
+            problem = f"{self.field}: {problem}"
+        elif value is not None:
             given = value if isinstance(value, int | float) else repr(str(value)[:40])
             problem = f"{self.field}={given}: {problem}"
         runs = f"; this server runs {version}" if version and (self.since or self.until) else ""

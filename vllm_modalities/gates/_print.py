@@ -17,7 +17,7 @@ request against this table before it is sent.
 A release counts by its number: pre-releases, dev builds and local builds of 0.32.0 are 0.32.0. A
 server that does not tell its release is refused nothing but what every release refuses, with one
 warning; `Client(server_version="0.32.0")` says it instead. `validation="warn"` turns refusals into
-warnings, and `validation="off"` asks nothing and checks nothing.
+warnings; `validation="off"` checks nothing and makes no probe.
 """
 BASES = {
     "PoolingFields": "all pooling requests",

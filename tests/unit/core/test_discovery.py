@@ -217,3 +217,20 @@ def test_a_user_s_profile_is_found_by_the_model_s_name() -> None:
     profile = Profile(name="mine", pattern="^M$")
     play = Play(FakeVLLM(), profiles=(profile,))
     assert len(play.call(embed, "a")) == 1
+
+
+@pytest.mark.parametrize("task", [None, "embed"])
+def test_every_route_of_a_server_that_hides_them_is_asked_for_when_asked_who_is_there(
+    task,
+) -> None:
+    """One GET a route, and only then: a first embed makes three requests as ever."""
+    server = FakeVLLM(routes=None)
+    play = Play(server if task is None else {URL: server}, base_url=task and {task: URL})
+    assert len(play.call(embed, "a")) == 1
+    assert len(server.sent) - len(server.posts) <= 3
+    (info,) = play.call(servers)
+    if task is None:
+        assert {"embed", "rerank", "score"} <= info.tasks
+        assert "transcribe" not in info.tasks
+    else:
+        assert info.tasks == {task}

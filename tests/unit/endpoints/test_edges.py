@@ -7,6 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from _script import BLOCKING, FakeVLLM, Play, Talker, status
 
+import vllm_modalities
 from vllm_modalities import (
     APITimeoutError,
     AuthenticationError,
@@ -70,6 +71,12 @@ def test_credentials_that_are_no_basic_pair_are_hidden_too(talk, credentials) ->
     assert credentials not in str(caught.value)
     assert credentials.encode() not in caught.value.body
     assert "***" in str(caught.value)
+
+
+def test_a_name_that_the_package_has_not_is_an_attribute_error() -> None:
+    with pytest.raises(AttributeError, match="'vllm_modalities' has no attribute 'Embedings'"):
+        vllm_modalities.Embedings  # noqa: B018
+    assert {"Client", "Embeddings", "__all__"} <= set(dir(vllm_modalities))
 
 
 def test_a_key_and_a_password_in_the_address_are_one_too_many() -> None:

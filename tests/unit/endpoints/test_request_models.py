@@ -16,6 +16,7 @@ from vllm_modalities import (
     ServerVersion,
     TokenizeRequest,
 )
+from vllm_modalities.endpoints._pooling import PoolingFields
 from vllm_modalities.endpoints.send import send
 
 MESSAGE = {"role": "user", "content": "hello"}
@@ -248,3 +249,7 @@ def test_a_field_that_is_missing_is_named(kind, fields, missing) -> None:
     with pytest.raises(InvalidRequestError, match=f"{kind.__name__} needs '{missing}'") as caught:
         kind(**fields)
     assert [finding.field for finding in caught.value.findings] == [missing]
+
+
+def test_a_body_of_shared_fields_alone_has_no_text() -> None:
+    assert PoolingFields(model="m").longest == 0
