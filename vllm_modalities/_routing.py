@@ -94,13 +94,9 @@ def _ask_routes(context: Context, replica: Replica) -> Flow[None]:
 
 def _has(context: Context, replica: Replica, path: str) -> Flow[bool]:
     """A GET of a POST route is a 405 where the route exists, a 404 where it does not."""
-    try:
-        yield from get(context, replica, path, ASKED_FOR)
-    except NotFoundError as error:
-        return error.status_code != 404
-    except (APIStatusError, ResponseError):
-        pass
-    return True
+    # An error is an answer here, and Together hands errors over as outcomes.
+    (outcome,) = yield from Together([get(context, replica, path, ASKED_FOR)])
+    return not (isinstance(outcome, NotFoundError) and outcome.status_code == 404)
 
 
 def known(context: Context) -> Flow[None]:

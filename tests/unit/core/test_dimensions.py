@@ -10,6 +10,7 @@ from _script import BLOCKING, URL, FakeVLLM, Play, Talker, body, status
 
 from vllm_modalities import (
     BadRequestError,
+    InternalServerError,
     InvalidRequestError,
     ResponseError,
     ServerVersion,
@@ -209,3 +210,11 @@ def test_of_two_calls_that_would_ask_at_once_the_second_asks_nothing() -> None:
     assert len(server.posts) == 2
     for flow in flows:
         flow.close()
+
+
+def test_a_probe_that_fails_for_another_reason_is_that_error(talk) -> None:
+    server = FakeVLLM(width=8, matryoshka=True)
+    server.always("a", status(500))
+    with pytest.raises(InternalServerError):
+        talk(server).embed("text", dimensions=4)
+    assert 4 not in asked_for(server)
