@@ -118,6 +118,7 @@ def rerank(
     model: str | None = None,
     top_n: int | None = None,
     max_tokens_per_doc: int | None = None,
+    instruction: str | None = None,
     extra_body: Mapping[str, Any] | None = None,
 ) -> Flow[RerankResult]:
     """Order `documents` by their relevance to `query`.
@@ -130,6 +131,8 @@ def rerank(
         top_n: How many to return, best first; None or 0 returns all n.
         max_tokens_per_doc: Tokens of each document that are read; None reads all. From vLLM
             0.20.0 on, below the model's context length.
+        instruction: What makes a document relevant, for models whose template reads it, such as
+            Qwen3-Reranker. From vLLM 0.22.0 on.
         extra_body: Further fields of the request.
 
     Returns:
@@ -137,7 +140,7 @@ def rerank(
 
     Raises:
         InvalidRequestError: An empty query, no document, a negative `top_n`, or
-            `max_tokens_per_doc` on a release that drops it. Nothing is sent.
+            `max_tokens_per_doc` or `instruction` on a release that drops it. Nothing is sent.
         BadRequestError: The server refused, such as for a document longer than its context.
         ResponseError: The ranking names other documents than those sent, or not all of them.
 
@@ -151,6 +154,7 @@ def rerank(
         documents=texts,
         top_n=top_n,
         max_tokens_per_doc=max_tokens_per_doc,
+        instruction=instruction,
         extra_body=extra_body,
     )
     findings = yield from missing_template(target)

@@ -180,3 +180,12 @@ def test_the_repr_is_short(talk) -> None:
     text = repr(talk(FakeVLLM()).rerank("q", ["a" * 999] * 99))
     assert "99 documents" in text
     assert len(text) < 99
+
+
+def test_an_instruction_is_sent_to_the_releases_that_take_it(talk) -> None:
+    new, old = FakeVLLM(version="0.22.0"), FakeVLLM(version="0.21.0")
+    talk(new).rerank("q", ["a"], instruction="about trains")
+    assert new.posts[0].body["instruction"] == "about trains"
+    with pytest.raises(InvalidRequestError, match=r"instruction='about trains'.*before 0\.22\.0"):
+        talk(old).rerank("q", ["a"], instruction="about trains")
+    assert old.posts == []
