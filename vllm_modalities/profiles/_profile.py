@@ -129,8 +129,10 @@ class Profile:
     notes: tuple[str, ...] = ()
 
     def matches(self, *names: str | None) -> bool:
-        """Whether one of a model's names is of this family."""
-        return any(name and re.search(self.pattern, name, re.IGNORECASE) for name in names)
+        """Whether one of a model's names is of this family; `_` in a folder reads `-` too."""
+        written = [name for name in names if name]
+        spelled = [*written, *(name.replace("_", "-") for name in written)]
+        return any(re.search(self.pattern, name, re.IGNORECASE) for name in spelled)
 
 
 UNKNOWN = Profile(name="unknown", pattern=r"(?!)")
