@@ -88,7 +88,7 @@ class ServerInfo:
     version: ServerVersion | None = None
     models: tuple[ModelInfo, ...] = ()
     tasks: frozenset[str] = frozenset()
-    routes: frozenset[str] = frozenset()
+    routes: frozenset[str] = field(default=frozenset(), repr=False)
     healthy: bool = True
     unlisted: tuple[ModelInfo, ...] = field(default=(), repr=False)
 

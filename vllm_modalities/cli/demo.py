@@ -21,6 +21,7 @@ from .._rig import RigError, running
 SERVERS = ("embed", "rerank", "whisper-base", "deepseek-ocr")
 INSTALLED = Path(__file__).parent / "assets"
 ASSETS = INSTALLED if INSTALLED.is_dir() else Path(__file__).parents[2] / "examples" / "assets"
+ALSO = {"pooling", "tokenize", "detokenize"}  # done by servers, and no job of this demo
 RANDOM = "The weights of this model are random, so what it says is meaningless."
 
 
@@ -148,7 +149,11 @@ def _who(client: Client) -> Table:
     for server in client.servers():
         models = ", ".join(model.id for model in server.models)
         _add(
-            table, server.url, server.version or "unknown", models, ", ".join(sorted(server.tasks))
+            table,
+            server.url,
+            server.version or "unknown",
+            models,
+            ", ".join(sorted(server.tasks - ALSO)),
         )
     return table
 
