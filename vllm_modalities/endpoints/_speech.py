@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field
 
-from .._context import Target
+from .._context import Context, Target
 from .._flow import Flow, Form, Response, Work
 from .._results import AnswerModel, words
 from .._wire import RequestModel
@@ -117,11 +117,17 @@ class SpeechBody(AnswerModel):
     language: str | None = None
 
 
-def heard(audio: AudioSource) -> Flow[tuple[Waveform, bytes]]:
-    """The recording as 16 kHz mono, and as the FLAC file that is sent.
+def written(
+    context: Context,
+    kind: type[SpeechRequest],
+    audio: AudioSource,
+    model: str | None,
+    fields: Mapping[str, Any],
+) -> Flow[Transcript]:
+    """Send a whole recording as a `kind` of request with these fields, and read the answer.
 
-    Sent in the one form that every release decodes: 0.16 reads no MP4, 0.28 counts the decoded
-    bytes at the file's own rate and channels.
+    It is sent as 16 kHz mono FLAC, the one form that every release decodes: 0.16 reads no MP4,
+    0.28 counts the decoded bytes at the file's own rate and channels.
     """
     from ..audio.reading import encode, read_audio
 
@@ -129,17 +135,21 @@ def heard(audio: AudioSource) -> Flow[tuple[Waveform, bytes]]:
         waveform = read_audio(audio)
         return waveform, encode(waveform)
 
-    return (yield from Work(read))
+    waveform, content = yield from Work(read)
+    target = yield from context.find(kind, model)
+    request = kind(
+        model=target.model,
+        file=content,
+        duration=waveform.duration,
+        response_format="json",
+        **fields,
+    )
+    response = yield from target.post(request)
+    return _transcript(target, response, waveform)
 
 
-def transcript(
-    target: Target,
-    response: Response,
-    waveform: Waveform,
-    *,
-    language: str | None,
-) -> Transcript:
-    """The result, from the answer to one recording sent whole."""
+def _transcript(target: Target, response: Response, waveform: Waveform) -> Transcript:
+    """The result, from the answer to one recording sent whole; whoever asked knows its language."""
     from ..audio.transcript import Segment, Transcript
 
     body = response.parse(SpeechBody)
@@ -152,7 +162,7 @@ def transcript(
     return Transcript(
         text=text,
         segments=(whole,) if text else (),
-        language=body.language or language,
+        language=body.language,
         duration=waveform.duration,
         model=target.model,
         warnings=warnings,

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from .._context import Context
 from .._flow import Flow
-from ._speech import SpeechRequest, heard, transcript
+from ._speech import SpeechRequest, written
 
 if TYPE_CHECKING:
     from ..audio.reading import AudioSource
@@ -63,17 +64,11 @@ def transcribe(
 
     Source: vLLM 0.32.0 vllm/entrypoints/speech_to_text/transcription/protocol.py.
     """
-    waveform, content = yield from heard(audio)
-    target = yield from context.find(TranscriptionRequest, model)
-    request = TranscriptionRequest(
-        model=target.model,
-        file=content,
-        duration=waveform.duration,
-        language=language,
-        prompt=prompt,
-        temperature=temperature,
-        response_format="json",
-        extra_body=extra_body,
-    )
-    response = yield from target.post(request)
-    return transcript(target, response, waveform, language=language)
+    fields = {
+        "language": language,
+        "prompt": prompt,
+        "temperature": temperature,
+        "extra_body": extra_body,
+    }
+    heard = yield from written(context, TranscriptionRequest, audio, model, fields)
+    return replace(heard, language=heard.language or language)

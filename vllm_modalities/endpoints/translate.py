@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from .._context import Context
 from .._flow import Flow
 from ..errors import Finding
 from ..server import ServerInfo
-from ._speech import SpeechRequest, heard, transcript
+from ._speech import SpeechRequest, written
 
 if TYPE_CHECKING:
     from ..audio.reading import AudioSource
@@ -77,19 +78,13 @@ def translate(
 
     Source: vLLM 0.32.0 vllm/entrypoints/speech_to_text/translation/protocol.py.
     """
-    waveform, content = yield from heard(audio)
-    target = yield from context.find(TranslationRequest, model)
-    request = TranslationRequest(
-        model=target.model,
-        file=content,
-        duration=waveform.duration,
-        language=language,
+    fields = {
+        "language": language,
         # "en" is every model's own default, and Whisper knows no other.
-        to_language=None if to_language == "en" else to_language,
-        prompt=prompt,
-        temperature=temperature,
-        response_format="json",
-        extra_body=extra_body,
-    )
-    response = yield from target.post(request)
-    return transcript(target, response, waveform, language=to_language)
+        "to_language": None if to_language == "en" else to_language,
+        "prompt": prompt,
+        "temperature": temperature,
+        "extra_body": extra_body,
+    }
+    heard = yield from written(context, TranslationRequest, audio, model, fields)
+    return replace(heard, language=to_language)
