@@ -75,6 +75,25 @@ CASES: dict[str, tuple[Fields, Fields]] = {
         {"input": None, "messages": ((MESSAGE,), (MESSAGE,))},
         {"input": None, "messages": (MESSAGE,)},
     ),
+    "embeddings-truncate-to-nothing": (
+        {"truncate_prompt_tokens": 0},
+        {"truncate_prompt_tokens": -1},
+    ),
+    "embeddings-salt-of-chunks": ({"cache_salt": "s"}, {}),
+    "chat-both-endings": (
+        {"input": None, "messages": (MESSAGE,)}
+        | {"add_generation_prompt": True, "continue_final_message": True},
+        {"input": None, "messages": (MESSAGE,)}
+        | {"add_generation_prompt": False, "continue_final_message": True},
+    ),
+    "chat-template-trusted": (
+        {"input": None, "messages": (MESSAGE,), "chat_template": "t"},
+        {"input": None, "messages": (MESSAGE,)},
+    ),
+    "cohere-system-message": ({"input_type": "query"}, {}),
+    "transcription-xargs-lists": ({"vllm_xargs": {"a": [1]}}, {"vllm_xargs": {"a": 1}}),
+    "speech-hotwords-whisper": ({"hotwords": "h"}, {}),
+    "speech-n-without-beams": ({"n": 2}, {"n": 2, "use_beam_search": True}),
     "cohere-embed-route": ({}, {}),
     "pooling-task-score": ({"task": "score"}, {"task": "classify"}),
     "pooling-task-encode": ({"task": "encode"}, {"task": "token_embed"}),

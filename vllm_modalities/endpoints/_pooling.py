@@ -8,6 +8,8 @@ from typing import Any, Literal, TypeAlias
 from pydantic import Field
 
 from .._wire import RequestModel
+from ..errors import Finding
+from ..server import ServerInfo
 
 Message: TypeAlias = Mapping[str, Any]
 
@@ -31,6 +33,20 @@ class PoolingFields(RequestModel):
     def texts(self) -> Iterable[str]:
         """The plain texts among the inputs."""
         return ()
+
+    def limits(self, server: ServerInfo) -> Iterable[Finding]:
+        """The cut against the model's context length."""
+        model, tokens = server.model(self.model), self.truncate_prompt_tokens
+        context = model.max_model_len if model else None
+        if context is not None and tokens is not None and tokens > context:
+            yield Finding(
+                code="truncate-prompt-tokens-context",
+                severity="error",
+                field="truncate_prompt_tokens",
+                message=f"truncate_prompt_tokens={tokens} is more than the {context} tokens that"
+                f" {self.model!r} reads; pass -1 for all of them",
+                source="vLLM 0.16.0 vllm/renderers/params.py; seen on 0.32.0",
+            )
 
     @property
     def longest(self) -> int:
@@ -75,6 +91,11 @@ class ChatFields(PoolingFields):
     def has_message_batch(self) -> bool:
         """Whether `messages` holds several conversations."""
         return any(isinstance(message, tuple) for message in self.messages or ())
+
+    @property
+    def has_both_endings(self) -> bool:
+        """Whether the prompt is both to be continued and to be answered."""
+        return bool(self.add_generation_prompt and self.continue_final_message)
 
     @property
     def has_both_shapes(self) -> bool:

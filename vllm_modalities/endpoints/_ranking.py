@@ -26,6 +26,7 @@ class RankingFields(PoolingFields):
 
     def limits(self, server: ServerInfo) -> Iterable[Finding]:
         """The token counts against the model's context length."""
+        yield from super().limits(server)
         model = server.model(self.model)
         context = model.max_model_len if model else None
         for name in ("max_tokens_per_query", "max_tokens_per_doc"):

@@ -67,6 +67,16 @@ class SpeechRequest(RequestModel):
         return len(self.file)
 
     @property
+    def has_listed_xargs(self) -> bool:
+        """Whether a list stands among the arguments for a logits processor."""
+        return any(isinstance(value, list) for value in (self.vllm_xargs or {}).values())
+
+    @property
+    def n_without_beams(self) -> int | None:
+        """The number of beams, if there is no beam search."""
+        return None if self.use_beam_search else self.n
+
+    @property
     def is_long(self) -> bool:
         """Whether the server cuts it into chunks, as far as is known: Whisper hears 30 s."""
         return self.duration is not None and self.duration > 30

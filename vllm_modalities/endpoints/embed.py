@@ -53,9 +53,9 @@ class EmbeddingRequest(ChatFields):
 
     def limits(self, server: ServerInfo) -> Iterable[Finding]:
         """`dimensions` against the model's width and the sizes it takes."""
-        if self.dimensions is None:
-            return ()
-        return size_findings(self.dimensions, server.model(self.model), server.version)
+        yield from super().limits(server)
+        if self.dimensions is not None:
+            yield from size_findings(self.dimensions, server.model(self.model), server.version)
 
 
 class _Row(AnswerModel):

@@ -168,7 +168,10 @@ def _document(target: Target, page: PageImage, choice: _Choice, response: Respon
             f"the page is cut: the model did not end it by itself ({choice.finish_reason!r})"
         )
     if loop := repeated_tail(text):
-        doubts.append(f"the text ends in a loop: {loop[0][:40]!r}, {loop[1]} times")
+        doubts.append(
+            f"the text ends in a loop: {loop[0][:40]!r}, {loop[1]} times; vllm_xargs against loops"
+            " do nothing on a server that was started without --logits-processors"
+        )
     return Document(
         pages=(
             Page(

@@ -253,3 +253,14 @@ def test_a_field_that_is_missing_is_named(kind, fields, missing) -> None:
 
 def test_a_body_of_shared_fields_alone_has_no_text() -> None:
     assert PoolingFields(model="m").longest == 0
+
+
+@pytest.mark.parametrize(("tokens", "refused"), [(-1, False), (8, False), (9, True)])
+def test_a_cut_beyond_the_context_is_refused(tokens: int, refused: bool) -> None:
+    server = ServerInfo(URL, models=(ModelInfo("m", max_model_len=8),))
+    for request in (
+        EmbeddingRequest(model="m", input="a", truncate_prompt_tokens=tokens),
+        RerankRequest(model="m", query="q", documents=("a",), truncate_prompt_tokens=tokens),
+    ):
+        fields = [finding.field for finding in request.validate_for(server)]
+        assert fields == ["truncate_prompt_tokens"] * refused
