@@ -137,6 +137,10 @@ HUB = {
     "zeroentropy/zerank-2": "zerank-2",
     "polaria-tech/zerank-2-reranker-vllm": "zerank-2",
     "openai/whisper-large-v3-turbo": "Whisper",
+    "Qwen/Qwen3-ASR-1.7B": "Qwen3-ASR",
+    "FunAudioLLM/Fun-ASR-Nano-2512": "Fun-ASR",
+    "FireRedTeam/FireRedASR2-AED": "FireRedASR2",
+    "CohereLabs/cohere-transcribe-03-2026": "Cohere ASR",
     "deepseek-ai/DeepSeek-OCR": "DeepSeek-OCR",
 }
 

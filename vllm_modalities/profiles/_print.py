@@ -80,7 +80,7 @@ RERANK_COLUMNS: Columns = {
 SPEECH = "## Speech\n"
 SPEECH_COLUMNS: Columns = {
     "Hears at once": ("clip",),
-    "Languages": ("languages",),
+    "Languages, or the one assumed": ("languages", "assumes"),
     "Translates into": ("translates_into",),
     "Tokens of `prompt`": ("prompt_tokens",),
 }

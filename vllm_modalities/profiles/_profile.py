@@ -97,6 +97,7 @@ class SpeechProfile:
         languages: ISO 639-1 codes it knows; empty if it does not say.
         translates_into: Codes of the languages it translates into; None if it does not say.
         prompt_tokens: The most tokens of `prompt` it can use; None if it does not say.
+        assumes: Code of the language that is taken where none is given; None if it listens.
         sources: Where each fact is from, by its name.
     """
 
@@ -104,6 +105,7 @@ class SpeechProfile:
     languages: frozenset[str] = frozenset()
     translates_into: tuple[str, ...] | None = None
     prompt_tokens: int | None = None
+    assumes: str | None = None
     sources: Sources
 
 

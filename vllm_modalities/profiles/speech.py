@@ -27,4 +27,24 @@ WHISPER = Profile(
     ),
 )
 
-SPEECH_PROFILES = (WHISPER,)
+QWEN3_ASR = Profile(
+    name="Qwen3-ASR",
+    pattern=r"qwen3-asr",
+    speech=SpeechProfile(
+        clip=30.0,
+        sources={"clip": "source: vLLM 0.32.0 vllm/model_executor/models/qwen3_asr.py"},
+    ),
+)
+
+
+def _assuming_english(name: str, pattern: str, module: str) -> Profile:
+    source = f"source: vLLM 0.32.0 vllm/model_executor/models/{module}, `validate_language`"
+    facts = SpeechProfile(assumes="en", sources={"assumes": source})
+    return Profile(name=name, pattern=pattern, speech=facts)
+
+
+FUN_ASR = _assuming_english("Fun-ASR", r"fun-?asr", "funasr.py")
+FIRE_RED_ASR = _assuming_english("FireRedASR2", r"fire-?red-?asr", "fireredasr2.py")
+COHERE_ASR = _assuming_english("Cohere ASR", r"cohere.*(asr|transcribe)", "cohere_asr.py")
+
+SPEECH_PROFILES = (WHISPER, QWEN3_ASR, FUN_ASR, FIRE_RED_ASR, COHERE_ASR)
