@@ -12,10 +12,10 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 from urllib.parse import SplitResult, unquote, urlsplit, urlunsplit
 
+from ._inputs import invalid
 from .errors import (
     APIConnectionError,
     APITimeoutError,
-    Finding,
     InvalidRequestError,
     VLLMModalitiesError,
 )
@@ -74,11 +74,6 @@ class Replica:
         finally:
             with self._lock:
                 self.outstanding -= 1
-
-    @property
-    def has_been_known(self) -> bool:
-        """Whether it has ever said who it is."""
-        return self.info is not None
 
     def failed(self, error: VLLMModalitiesError, now: float) -> None:
         """Set aside for a while, longer each time; one that was gone is asked anew who it is."""
@@ -226,13 +221,5 @@ def _hint(url: str) -> str:
 
 
 def _wrong_url(problem: str) -> InvalidRequestError:
-    return InvalidRequestError(
-        [
-            Finding(
-                code="base-url",
-                severity="error",
-                field="base_url",
-                message=f"{problem}; a server's address looks like 'http://localhost:8000'",
-            )
-        ]
-    )
+    message = f"{problem}; a server's address looks like 'http://localhost:8000'"
+    return invalid("base_url", message, code="base-url")

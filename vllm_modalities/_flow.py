@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
 import pydantic
 import pydantic_core
 
+from ._secrets import hidden_in
 from .errors import Finding, ResponseError, VLLMModalitiesError
 
 if TYPE_CHECKING:
@@ -90,7 +91,7 @@ class Response:
             self.hidden(message),
             server=self.server,
             request_id=request_id and self.hidden(request_id),
-            body=self.hidden(self.content.decode("latin-1")).encode("latin-1"),
+            body=hidden_in(self.content, self.hidden),
         )
 
 

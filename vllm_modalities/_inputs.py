@@ -8,9 +8,17 @@ from typing import Any
 from .errors import Finding, InvalidRequestError
 
 
-def invalid(field: str, message: str) -> InvalidRequestError:
+def invalid(
+    field: str, message: str, *, code: str | None = None, source: str = ""
+) -> InvalidRequestError:
     """The error for one argument."""
-    finding = Finding(code=f"invalid-{field}", severity="error", field=field, message=message)
+    finding = Finding(
+        code=code or f"invalid-{field}",
+        severity="error",
+        field=field,
+        message=message,
+        source=source,
+    )
     return InvalidRequestError([finding])
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, TypeVar
 from ._exchange import get
 from ._fleet import Replica
 from ._flow import Alone, Flow, Response, Together
+from ._inputs import invalid
 from ._retry import is_transient
 from ._wire import TASKS, RequestModel
 from .errors import (
@@ -145,7 +146,7 @@ def _ask_who(context: Context, replica: Replica) -> Flow[None]:
         if replica.info is not None:
             replica.info = replace(replica.info, healthy=False)
     else:
-        if info.version is None and not replica.has_been_known:
+        if info.version is None and replica.info is None:
             context.report([_unknown_release(info.url)])
         replica.known(info, context.fleet.clock())
 
@@ -257,12 +258,10 @@ def _not_serving(context: Context, wanted: type[RequestModel], model: str) -> Un
 
 
 def _ambiguous(wanted: type[RequestModel], names: Iterable[str | None]) -> InvalidRequestError:
-    finding = Finding(
-        code="model-ambiguous",
-        severity="error",
-        field="model",
-        message=f"several models do {wanted.TASK!r}: {', '.join(sorted(map(str, names)))};"
+    return invalid(
+        "model",
+        f"several models do {wanted.TASK!r}: {', '.join(sorted(map(str, names)))};"
         " say which with `model`",
+        code="model-ambiguous",
         source="GET /v1/models",
     )
-    return InvalidRequestError([finding])

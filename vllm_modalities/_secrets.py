@@ -34,6 +34,13 @@ def hider(headers: Mapping[str, str]) -> Callable[[str], str]:
     return hide
 
 
+def hidden_in(content: bytes, hide: Callable[[str], str]) -> bytes:
+    """`content` without the secrets; the same object, not a copy, where it holds none."""
+    text = content.decode("latin-1")
+    cleaned = hide(text)
+    return content if cleaned == text else cleaned.encode("latin-1")
+
+
 def _parts(value: str) -> Iterator[str]:
     """A header's value, what follows its scheme, and the password in a Basic pair."""
     yield value

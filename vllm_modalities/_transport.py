@@ -21,7 +21,7 @@ import pydantic_core
 
 from ._flow import Request, Response, said
 from ._inputs import invalid
-from ._secrets import APIKey, check_value, hider
+from ._secrets import APIKey, check_value, hidden_in, hider
 from .errors import (
     APIConnectionError,
     APITimeoutError,
@@ -131,7 +131,7 @@ class _Exchange:
             self.hide(said(content)),
             server=server,
             request_id=self._request_id(),
-            body=self.hide(content.decode("latin-1")).encode("latin-1"),
+            body=hidden_in(content, self.hide),
             retry_after=_seconds(headers.get("retry-after")),
         )
 

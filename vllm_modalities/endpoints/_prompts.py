@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from ..errors import Finding, InvalidRequestError, ModelUsageWarning
+from .._inputs import invalid
+from ..errors import Finding, ModelUsageWarning
 from ..profiles import Profile
 
 # The names that models and Cohere use for the same two things.
@@ -34,9 +35,7 @@ def prompt_for(profile: Profile, input_type: str) -> str | None:
     if name is None:
         known = ", ".join(map(repr, prompts))
         message = f"input_type={input_type!r}: {profile.name} has {known}"
-        raise InvalidRequestError(
-            [Finding(code="input-type", severity="error", field="input_type", message=message)]
-        )
+        raise invalid("input_type", message, code="input-type")
     return prompts[name]
 
 

@@ -125,15 +125,7 @@ class Rows:
             return [], vectors
         vectors = vectors / np.where(off, lengths, 1).astype(np.float32)[:, np.newaxis]
         message = f"{int(off.sum())} of {len(off)} vectors: {gate.problem}. {gate.cure}"
-        found = Finding(
-            code=gate.code,
-            severity="warning",
-            field=gate.field,
-            message=message,
-            until=gate.until,
-            source=gate.source,
-        )
-        return [found], vectors
+        return [gate.says(message)], vectors
 
     def result(self, failures: Sequence[Failure], findings: Sequence[Finding]) -> Embeddings:
         """All vectors, with a row of NaN for each text that failed."""

@@ -9,10 +9,11 @@ from pydantic import Field
 
 from .._context import Context, Target
 from .._flow import Flow, Response, Work
+from .._inputs import invalid
 from .._results import AnswerModel, words
 from .._wire import RequestModel
 from .._xargs import XArgs, ngram_findings
-from ..errors import Finding, InvalidRequestError
+from ..errors import Finding
 from ..server import ServerInfo
 
 if TYPE_CHECKING:
@@ -122,9 +123,7 @@ def _prompt(target: Target, task: str) -> str:
         return prompts[task]
     known = ", ".join(map(repr, prompts)) or "no task, so give `prompt`"
     message = f"task={task!r}: the profile of {target.model!r} ({target.profile.name}) has {known}"
-    raise InvalidRequestError(
-        [Finding(code="ocr-task", severity="error", field="task", message=message)]
-    )
+    raise invalid("task", message, code="ocr-task")
 
 
 def _request(

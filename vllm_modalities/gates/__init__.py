@@ -86,25 +86,16 @@ def repairs(code: str, version: ServerVersion | None) -> Gate | None:
 def differing(request: RequestModel, servers: Iterable[ServerInfo]) -> list[Finding]:
     """What makes the answers of `servers`, replicas of one model, not comparable."""
     versions = sorted({server.version for server in servers if server.version})
-    found = []
-    for gate in GATES:
-        if gate.action is not Action.DIFFERS or not gate.judges(type(request)):
-            continue
-        if len({gate.affects(version) for version in versions}) > 1:
-            runs = " and ".join(versions)
-            message = f"the replicas run {runs}: {gate.problem} ({gate.window}). {gate.cure}"
-            found.append(
-                Finding(
-                    code=gate.code,
-                    severity="warning",
-                    field=gate.field,
-                    message=message,
-                    since=gate.since,
-                    until=gate.until,
-                    source=gate.source,
-                )
-            )
-    return found
+    if len(versions) < 2:
+        return []
+    runs = " and ".join(versions)
+    return [
+        gate.says(f"the replicas run {runs}: {gate.problem} ({gate.window}). {gate.cure}")
+        for gate in GATES
+        if gate.action is Action.DIFFERS
+        and gate.judges(type(request))
+        and len({gate.affects(version) for version in versions}) > 1
+    ]
 
 
 __all__ = [

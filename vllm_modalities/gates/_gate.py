@@ -143,11 +143,15 @@ class Gate:
             given = value if isinstance(value, int | float) else repr(str(value)[:40])
             problem = f"{self.field}={given}: {problem}"
         runs = f"; this server runs {version}" if version and (self.since or self.until) else ""
+        return self.says(f"{problem} ({self.window}{runs}). {self.cure}")
+
+    def says(self, message: str) -> Finding:
+        """A finding of this row, in these words."""
         return Finding(
             code=self.code,
             severity="error" if self.action is Action.REFUSE else "warning",
             field=self.field,
-            message=f"{problem} ({self.window}{runs}). {self.cure}",
+            message=message,
             since=self.since,
             until=self.until,
             source=self.source,
