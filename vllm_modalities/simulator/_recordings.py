@@ -11,7 +11,6 @@ import base64
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -103,7 +102,6 @@ def servers() -> list[str]:
     return sorted(path.stem for path in FOLDER.glob("*.json"))
 
 
-@cache
 def load(server: str, folder: Path = FOLDER) -> Recordings:
     """What was recorded of a kind of server; a FileNotFoundError if nothing was."""
     read = json.loads((folder / f"{server}.json").read_text("utf-8"))

@@ -1,0 +1,145 @@
+"""Asks real servers every case, and keeps what they answer: `python -m contract.record --help`."""
+
+from __future__ import annotations
+
+import argparse
+import datetime as dt
+import json
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import httpx
+from contract.alike import alike
+from contract.assets import ASSETS
+from contract.case import RIG
+from contract.cases import of
+from packaging.version import Version
+
+from vllm_modalities._rig import SERVERS, RigError, Running, running
+from vllm_modalities._rig.cache import cache_folder
+from vllm_modalities.simulator._recordings import (
+    Answer,
+    Asked,
+    Case,
+    Recordings,
+    load,
+    save,
+    servers,
+)
+
+WITHIN = 90.0  # seconds that an answer may take
+KEPT = ("allow", "content-type", "metadata", "retry-after", "transfer-encoding", "x-request-id")
+
+Report = Callable[[str], None]
+
+
+def ask(url: str, asked: Asked, release: str, *, within: float = WITHIN) -> Answer:
+    """What the server at `url` answers; status 0 if nothing comes."""
+    try:
+        response = httpx.request(
+            asked.method,
+            url + asked.path,
+            headers=asked.headers,
+            timeout=within,
+            trust_env=False,
+            **body_of(asked),
+        )
+    except httpx.HTTPError:
+        return Answer((release,), 0)
+    headers = {name: response.headers[name] for name in KEPT if name in response.headers}
+    return Answer((release,), response.status_code, headers, _kept(asked, response))
+
+
+def body_of(asked: Asked) -> dict[str, Any]:
+    """What httpx is to send."""
+    if asked.form is not None:
+        files = {name: (asset, ASSETS[asset]()) for name, asset in asked.files.items()}
+        # httpx writes a multipart body only where there are files.
+        fields = {name: value for name, value in asked.form.items() if files}
+        texts = {} if files else {name: (None, value) for name, value in asked.form.items()}
+        return {"data": fields, "files": files or texts}
+    if asked.text is not None:
+        return {"content": asked.text.encode()}
+    return {} if asked.json is None else {"json": asked.json}
+
+
+def _kept(asked: Asked, response: httpx.Response) -> Any:
+    """The body without this machine's paths; of the description of all routes their names."""
+    kind = response.headers.get("content-type", "")
+    if not response.content:
+        return None
+    if "octet-stream" in kind:
+        return response.content
+    text = response.text.replace(str(cache_folder()), "/cache")
+    if "json" not in kind:
+        return text
+    body = json.loads(text)
+    if asked.path == "/openapi.json" and response.is_success:
+        ways = {path: {way: {} for way in ways} for path, ways in body["paths"].items()}
+        body = {"paths": ways}
+    return body
+
+
+def record(server: Running, kind: str, release: str, report: Report) -> Recordings:
+    """Every case of that kind of server, put to one of that release, beside what was known."""
+    cases: dict[str, Case] = {}
+    known: Mapping[str, Case] = load(kind).cases if kind in servers() else {}
+    for case in of(kind):
+        answer = ask(server.base_url, case.asked, release)
+        if answer.status == 0:
+            report(f"{kind} {release}: no answer to {case.name!r}; the server is started again")
+            server.restart()
+        before = known.get(case.name)
+        others = before.answers if before and before.asked == case.asked else ()
+        cases[case.name] = Case(case.asked, merged(case.asked, others, answer))
+    recorded = dict(load(kind).recorded) if known else {}
+    today = dt.datetime.now(tz=dt.UTC).date().isoformat()
+    return Recordings(kind, server.spec.served_name, recorded | {release: today}, cases)
+
+
+def merged(asked: Asked, others: tuple[Answer, ...], answer: Answer) -> tuple[Answer, ...]:
+    """`others` with what that release answers now; equal answers are kept once."""
+    (release,) = answer.releases
+    kept = [_of(one, [r for r in one.releases if r != release]) for one in others]
+    kept = [one for one in kept if one.releases]
+    for place, one in enumerate(kept):
+        if alike(asked, one, answer):
+            kept[place] = _of(one, [*one.releases, release])
+            break
+    else:
+        kept.append(answer)
+    return tuple(sorted(kept, key=lambda one: Version(one.releases[0])))
+
+
+def _of(answer: Answer, releases: list[str]) -> Answer:
+    oldest_first = tuple(sorted(releases, key=Version))
+    return Answer(oldest_first, answer.status, answer.headers, answer.body)
+
+
+def release_of(server: Running) -> str:
+    """What the server itself says that it is, without the build."""
+    told = httpx.get(f"{server.base_url}/version", trust_env=False).json()
+    return Version(told["version"]).base_version
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("servers", nargs="*", help=f"kinds of server: {', '.join(RIG)}")
+    parser.add_argument("--release", action="append", help="such as 0.23.0; may be repeated")
+    given = parser.parse_args()
+    for release in given.release or [None]:
+        chosen = {} if release is None else {"release": release}
+        for kind in given.servers or RIG:
+            if RIG[kind] not in SERVERS:
+                print(f"the rig has no server {RIG[kind]!r}")
+                continue
+            try:
+                with running([RIG[kind]], report=print, **chosen) as rig:
+                    server = rig[RIG[kind]]
+                    print(save(record(server, kind, release_of(server), print)))
+            except RigError as error:
+                print(f"{kind} {release}: {error}")
+
+
+if __name__ == "__main__":
+    main()
