@@ -131,7 +131,7 @@ def _spelled(replica: Replica, body: RequestModel, request: Request) -> Flow[Res
                 raise
             replica.lacks(path)
         except InternalServerError as error:
-            if error.status_code != 501:
+            if not _is_missing_task(error):
                 raise
             replica.lacks(body.TASK)
             raise UnsupportedTaskError(f"{replica.url} says: {error.message}") from error
@@ -147,6 +147,11 @@ def _paths(replica: Replica, body: RequestModel) -> Iterator[str]:
     for path in body.PATHS:
         if (not listed or path in listed) and path not in replica.unlisted:
             yield path
+
+
+def _is_missing_task(error: InternalServerError) -> bool:
+    """Other 501s are about one request, such as "Only base64 data URLs are supported for now."."""
+    return error.status_code == 501 and "does not support" in error.message
 
 
 def _is_missing_route(error: NotFoundError) -> bool:

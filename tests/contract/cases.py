@@ -41,3 +41,22 @@ CASES: list[Case] = [
 def of(server: str) -> list[Case]:
     """The cases of one kind of server."""
     return [case for case in CASES if case.server == server]
+
+
+UNSEEN = {
+    "cohere-embed-route": "before 0.20.0 only",
+    "embeddings-salt-of-chunks": "whether a salt was lost cannot be told from an answer",
+    "media-io-kwargs-cache": "wants a server that takes media_io_kwargs and caches pictures",
+    "ocr-gibberish": "before 0.20.0 only, and random weights read gibberish anyway",
+    "pooling-last-token-chunks": "not on a CPU: seen neither on 0.25.1 nor on 0.26.0",
+    "pooling-task-both-new": "wants a model that does both tasks",
+    "pooling-task-both-old": "before 0.20.0 only",
+    "ranking-deaf-to-instruction": "wants a reranker with a template",
+    "ranking-max-tokens-scores": "wants a reranker made of a language model",
+    "ranking-templates": "0.33.0 has no build for CPUs",
+    "speech-hotwords": "before 0.20.0 only",
+    "speech-language-assumed": "wants a model that assumes a language",
+    "speech-language-english": "before 0.20.0 only",
+    "speech-language-ignored": "wants Qwen3-ASR",
+}
+"""The rows that none of these servers can show, and why."""

@@ -428,7 +428,7 @@ CHAT = [
         "messages and input",
         said(input="trains to Berlin and back"),
         observe=seen.tokens,
-        gates={"embeddings-both-shapes": "36 tokens"},
+        gates={"embeddings-both-shapes": "13 tokens"},  # those of the messages
         ignored=True,
     ),
     chat("no messages", said(messages=[]), observe=seen.tokens),
@@ -474,8 +474,8 @@ CHAT = [
         "input_type=query",
         typed(input_type="query"),
         observe=seen.tokens,
-        # The prompt, 87 characters, in a system message; put before the text it makes 93.
-        gates={"cohere-system-message": "13[0-9] tokens"},
+        # The model reads characters: before the text, the prompt would make it 94.
+        gates={"cohere-system-message": "114 tokens"},
     ),
     post(
         "qwen3-embed",

@@ -137,7 +137,11 @@ CLASSIFYING = [
         "use_activation=false classified", classed(use_activation=False), observe=seen.classes
     ),
     classify(
-        "normalize=false classified", classed(normalize=False), observe=seen.classes, ignored=True
+        "normalize=false classified",
+        classed(normalize=False),
+        observe=seen.classes,
+        gates={"normalize-ignored": "positive .*", "normalize-removed": "400 .*"},
+        ignored=True,
     ),
     classify("a text beyond the context classified", classed(input="cat " * 600)),
     classify(

@@ -226,15 +226,14 @@ OTHERS = [
         observe=observe,
         gates=gates,
     )
-    for server, model in (
-        ("embed", "minilm"),
-        ("late-interaction", "colbert"),
-        ("qwen3-embed", "qwen3-embed"),
+    for server, model, counted in (
+        ("embed", "minilm", "32 tokens"),
+        ("late-interaction", "colbert", "32 tokens"),
+        ("qwen3-embed", "qwen3-embed", "107 tokens"),
     )
     for path, name, query, observe, gates in (
         ("/v1/rerank", "ranked by this model", "query", seen.order, {}),
-        # Before 0.30.0 a pair counts as its query, one more, and its document.
-        ("/v1/rerank", "tokens of a ranking", "query", seen.tokens, {}),
+        ("/v1/rerank", "tokens of a ranking", "query", seen.tokens, {"ranking-usage": counted}),
         ("/v1/score", "scored by this model", "queries", seen.scores, {}),
     )
 ]

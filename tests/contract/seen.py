@@ -12,6 +12,9 @@ import numpy as np
 
 from vllm_modalities.simulator._recordings import Answer, Asked
 
+HTTP_ONLY = {"transfer-encoding"}
+"""Headers that are about the bytes on the wire."""
+
 
 @dataclass(frozen=True, slots=True)
 class Seen:
