@@ -113,7 +113,7 @@ PICTURES = [
         saying(image(HUGE)),
         call=sends(OCRRequest, saying(image(HUGE)), pixels=18_000 * 10_000),
         observe=seen.tokens,
-        gates={"ocr-pixels": "400 .*"},
+        gates={"ocr-pixels": "500 .*"},
     ),
 ]
 

@@ -12,6 +12,7 @@ import httpx
 import pytest
 from contract.case import KEY, RIG, Case
 from contract.cases import CASES, UNSEEN, of
+from contract.pages import MATRIX, SEEN, evidence, matrix, printed
 from contract.replay import URL, Replay, asked, key_of
 from contract.seen import Seen
 from contract.through import ROWS, check, through
@@ -124,3 +125,18 @@ def test_both_clients_refuse_and_read_what_the_server_would(case: Case, run: Any
             check(case, release, outcome, Seen.of(case.asked, answer))
             sent = key_of(asked(case.asked)) in servers.replay.seen
             assert sent is (outcome.refused is None)
+
+
+def test_the_page_of_answers_is_the_one_that_is_printed() -> None:
+    assert MATRIX.read_text("utf-8") == matrix()
+
+
+def test_the_page_has_every_case_once() -> None:
+    lines = [line.replace("\\", "") for line in MATRIX.read_text("utf-8").splitlines()]
+    for case in CASES:
+        row = f"| {case.name} | {case.server} |".replace("\\", "")
+        assert sum(line.startswith(row) for line in lines) == 1, row
+
+
+def test_the_table_knows_on_which_releases_its_rows_were_put_to_the_test() -> None:
+    assert SEEN.read_text("utf-8") == printed(evidence())

@@ -257,12 +257,11 @@ MEDIA_GATES: tuple[Gate, ...] = (
         field="messages",
         reads="pixels",
         when=above(178_956_970),
-        since="0.25.0",
         action=Action.REFUSE,
-        problem="{value} pixels: the server takes at most 178,956,970 an image, and from 0.33.0"
-        " over all images of a request, and answers 400",
+        problem="{value} pixels: Pillow in the server opens at most 178,956,970 an image, and the"
+        " server answers 500; from 0.33.0 it counts all images of a request",
         cure="Scale the image down.",
-        source="vLLM 0.25.0 vllm/envs.py, VLLM_MAX_IMAGE_PIXELS; 0.33.0,"
-        " VLLM_MAX_MEDIA_REQUEST_DECODE_BYTES",
+        source="PIL/Image.py, `_decompression_bomb_check`; seen on 0.32.0; vLLM 0.33.0"
+        " vllm/envs.py, VLLM_MAX_MEDIA_REQUEST_DECODE_BYTES",
     ),
 )
