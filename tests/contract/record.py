@@ -6,6 +6,7 @@ import argparse
 import datetime as dt
 import json
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import httpx
@@ -15,8 +16,9 @@ from contract.case import RIG
 from contract.cases import of
 from packaging.version import Version
 
-from vllm_modalities._rig import SERVERS, RigError, Running, running
+from vllm_modalities._rig import RigError, Running, running
 from vllm_modalities._rig.cache import cache_folder
+from vllm_modalities._rig.releases import RELEASE, RELEASES
 from vllm_modalities.simulator._recordings import (
     Answer,
     Asked,
@@ -80,8 +82,9 @@ def _kept(asked: Asked, response: httpx.Response) -> Any:
     return body
 
 
-def record(server: Running, kind: str, release: str, report: Report) -> Recordings:
-    """Every case of that kind of server, put to one of that release, beside what was known."""
+def record(server: Running, kind: str, report: Report) -> Recordings:
+    """Every case of that kind of server, put to one, beside what other releases answered."""
+    release = server.release
     cases: dict[str, Case] = {}
     known: Mapping[str, Case] = load(kind).cases if kind in servers() else {}
     for case in of(kind):
@@ -98,45 +101,27 @@ def record(server: Running, kind: str, release: str, report: Report) -> Recordin
 
 
 def merged(asked: Asked, others: tuple[Answer, ...], answer: Answer) -> tuple[Answer, ...]:
-    """`others` with what that release answers now; equal answers are kept once."""
+    """`others` with what that release answers now; of answers that are alike the first stays."""
     (release,) = answer.releases
-    kept = [_of(one, [r for r in one.releases if r != release]) for one in others]
-    kept = [one for one in kept if one.releases]
-    for place, one in enumerate(kept):
-        if alike(asked, one, answer):
-            kept[place] = _of(one, [*one.releases, release])
-            break
-    else:
-        kept.append(answer)
+    first = next((one for one in others if alike(asked, one, answer)), answer)
+    kept: list[Answer] = []
+    for one in others if first in others else (*others, first):
+        releases = {*one.releases} - {release} | ({release} if one is first else set())
+        if releases:
+            kept.append(replace(one, releases=tuple(sorted(releases, key=Version))))
     return tuple(sorted(kept, key=lambda one: Version(one.releases[0])))
-
-
-def _of(answer: Answer, releases: list[str]) -> Answer:
-    oldest_first = tuple(sorted(releases, key=Version))
-    return Answer(oldest_first, answer.status, answer.headers, answer.body)
-
-
-def release_of(server: Running) -> str:
-    """What the server itself says that it is, without the build."""
-    told = httpx.get(f"{server.base_url}/version", trust_env=False).json()
-    return Version(told["version"]).base_version
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("servers", nargs="*", help=f"kinds of server: {', '.join(RIG)}")
-    parser.add_argument("--release", action="append", help="such as 0.23.0; may be repeated")
+    parser.add_argument("--release", action="append", help=f"of {', '.join(RELEASES)}")
     given = parser.parse_args()
-    for release in given.release or [None]:
-        chosen = {} if release is None else {"release": release}
+    for release in given.release or [RELEASE]:
         for kind in given.servers or RIG:
-            if RIG[kind] not in SERVERS:
-                print(f"the rig has no server {RIG[kind]!r}")
-                continue
             try:
-                with running([RIG[kind]], report=print, **chosen) as rig:
-                    server = rig[RIG[kind]]
-                    print(save(record(server, kind, release_of(server), print)))
+                with running([RIG[kind]], release=release, report=print) as rig:
+                    print(save(record(rig[RIG[kind]], kind, print)))
             except RigError as error:
                 print(f"{kind} {release}: {error}")
 
