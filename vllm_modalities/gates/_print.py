@@ -75,9 +75,9 @@ def _row(gate: Gate, asked: list[str]) -> str:
 def _evidence(gate: Gate, asked: list[str]) -> str:
     """On which of the releases that were asked the row was seen to hold, and on which not."""
     spans: dict[bool, list[str]] = {True: [], False: []}
-    for holds, run in groupby(map(ServerVersion, asked), gate.affects):
+    for within, run in groupby(map(ServerVersion, asked), gate.affects):
         first, *_, last = [*run] * 2
-        spans[holds].append(first if first == last else f"{first} to {last}")
+        spans[within].append(first if first == last else f"{first} to {last}")
     holds, fails = (" and ".join(spans[each]) for each in (True, False))
     if not holds:
         return f"read in source; seen not to hold on {fails}" if fails else "read in source"
