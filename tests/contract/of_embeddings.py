@@ -68,7 +68,12 @@ FORMATS = [
 INPUTS = [
     plain("token ids", fields(input=[101, 4937, 102]), observe=seen.tokens),
     plain("token ids of two texts", fields(input=[[101, 4937], [102]]), observe=seen.vectors),
-    plain("a negative token id", fields(input=[-1]), observe=seen.vectors),
+    plain(
+        "a negative token id",
+        fields(input=[-1]),
+        observe=seen.vectors,
+        gates={"negative-token-id": "[45]00 .*"},
+    ),
     plain("a token id out of the vocabulary", fields(input=[99_999_999]), observe=seen.vectors),
     plain("fractions for token ids", fields(input=[1.5]), observe=seen.vectors),
     plain("texts and token ids mixed", fields(input=["a", 1]), observe=seen.vectors),

@@ -76,7 +76,12 @@ RERANKING = [
         ranking(documents=["Cats.", LONG], truncate_prompt_tokens=-1),
         observe=seen.tokens,
     ),
-    rerank("use_activation=false, ranked", ranking(use_activation=False), observe=seen.relevance),
+    rerank(
+        "use_activation=false, ranked",
+        ranking(use_activation=False),
+        observe=seen.relevance,
+        gates={"ranking-bert-logits": "best 8.*"},
+    ),
     rerank("use_activation=true, ranked", ranking(use_activation=True), observe=seen.relevance),
     rerank(
         "return_documents=false",
@@ -193,7 +198,12 @@ SCORING = [
     ),
     score("no documents, scored", pairs(documents=[])),
     score("no queries, scored", pairs(queries=[])),
-    score("use_activation=false, scored", pairs(use_activation=False), observe=seen.scores),
+    score(
+        "use_activation=false, scored",
+        pairs(use_activation=False),
+        observe=seen.scores,
+        gates={"ranking-bert-logits": "scores 7.*"},
+    ),
     post("rerank", "/score", "scored at /score", pairs(), observe=seen.scores),
     post(
         "rerank",

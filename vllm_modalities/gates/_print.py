@@ -33,7 +33,13 @@ BASES = {
     "PoolingFields": "all pooling requests",
     "ChatFields": "`EmbeddingRequest`, `PoolingRequest`",
 }
-UNITS = {"size": "bytes", "duration": "seconds", "pixels": "pixels", "longest": "characters"}
+UNITS = {
+    "size": "bytes",
+    "duration": "seconds",
+    "pixels": "pixels",
+    "longest": "characters",
+    "lowest_id": "token ids",
+}
 
 TITLES = {
     Action.REFUSE: "## Refused before it is sent",

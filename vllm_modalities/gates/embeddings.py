@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ._gate import ANY, Action, Gate, When, one_of, that
+from ._gate import ANY, Action, Gate, When, below, one_of, that
 from ._shared import SHARED_GATES
 
 EMBED = "vllm/entrypoints/pooling/embed/protocol.py"
@@ -30,6 +30,18 @@ EMBEDDING_GATES: tuple[Gate, ...] = (
         problem="the server answers 400",
         cure="Say use_activation instead (the argument `normalize` of embed does).",
         source="vLLM 0.26.0, `reject_removed_pooling_parameters`",
+    ),
+    Gate(
+        code="negative-token-id",
+        requests=DIRECT,
+        field="input",
+        reads="lowest_id",
+        when=below(0),
+        action=Action.REFUSE,
+        problem="{value} is no token id: before 0.28.0 the engine dies of it, and the server with"
+        " it; later releases answer 400",
+        cure="Send the ids that the model's own tokenizer gives, such as those of /tokenize.",
+        source="vLLM 0.28.0 vllm/v1/engine/input_processor.py",
     ),
     Gate(
         code="embeddings-message-input",

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from ._gate import ANY, SENT, Action, Gate, Models, When, below
+from ..profiles import UNKNOWN
+from ._gate import ANY, SENT, Action, Gate, Models, When, below, one_of
 
 RANKING = ("RerankRequest", "ScoreRequest")
 PROTOCOL = "vllm/entrypoints/pooling/scoring/protocol.py"
@@ -13,6 +14,10 @@ LLM_RERANKERS = Models(
 DEAF = Models(
     "rerankers that read no instruction",
     lambda profile: profile.rerank is not None and profile.rerank.instruction is False,
+)
+BERT = Models(
+    "BERT models and unknown ones",
+    lambda profile: profile is UNKNOWN or profile.name == "ms-marco-MiniLM",
 )
 
 RANKING_GATES: tuple[Gate, ...] = (
@@ -64,6 +69,19 @@ RANKING_GATES: tuple[Gate, ...] = (
         problem="it changes the scores of documents that are shorter than it, too",
         cure="Leave it out and shorten the documents before the call, or upgrade to 0.31.0.",
         source="vLLM 0.31.0 vllm/entrypoints/pooling/scoring/io_processor.py",
+    ),
+    Gate(
+        code="ranking-bert-logits",
+        requests=RANKING,
+        field="use_activation",
+        when=one_of(False),
+        models=BERT,
+        until="0.31.0",
+        action=Action.DEFECT,
+        problem="a BERT model leaves out the tanh before its last layer too, so the numbers are not"
+        " its logits",
+        cure="Leave it out and take log(score / (1 - score)), or upgrade to 0.31.0.",
+        source="vLLM 0.16.0 and 0.31.0 vllm/model_executor/models/bert.py, `BertPooler`",
     ),
     *(
         Gate(
