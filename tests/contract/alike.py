@@ -19,6 +19,18 @@ IDS = re.compile("[0-9a-f]{16,}")  # as servers make them up
 ABOUT = {"rtol": 1e-2, "atol": 3e-3}  # kernels of two releases, or batches of two sizes
 
 
+DECIMAL = re.compile(r"(?<![\d.])(-?\d+\.\d+)(?![\d.])")  # not the number of a release
+
+
+def same_words(one: str, other: str) -> bool:
+    """Whether two observations say the same, decimals about so: 7.75 may be written 7.7 or 7.8."""
+    ours, theirs = DECIMAL.split(one), DECIMAL.split(other)
+    if len(ours) != len(theirs) or ours[::2] != theirs[::2]:
+        return False
+    pairs = zip(ours[1::2], theirs[1::2], strict=True)
+    return all(np.isclose(float(a), float(b), rtol=1e-2, atol=0.011) for a, b in pairs)
+
+
 def alike(asked: Asked, one: Answer, other: Answer) -> bool:
     if (one.status, one.headers.keys()) != (other.status, other.headers.keys()):
         return False

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 import re
-from itertools import groupby
 from pathlib import Path
 
+from contract.alike import same_words
 from contract.case import RIG, Case
 from contract.cases import CASES, UNSEEN
 from contract.seen import Seen
@@ -83,15 +83,15 @@ def span(releases: list[str]) -> str:
 def runs(case: Case, known: Recordings) -> list[tuple[list[str], str]]:
     """What was observed, with the neighbouring releases on which it was."""
     told = known.cases[case.name]
-    found = [
-        (release, case.observed(Seen.of(case.asked, answer)))
-        for release in known.recorded
-        if (answer := told.of(release))
-    ]
-    return [
-        ([release for release, _ in run], said)
-        for said, run in ((key, list(run)) for key, run in groupby(found, lambda one: one[1]))
-    ]
+    found: list[tuple[list[str], str]] = []
+    for release in known.recorded:
+        answer = told.of(release)
+        assert answer is not None
+        said = case.observed(Seen.of(case.asked, answer))
+        if not found or not same_words(found[-1][1], said):
+            found.append(([], said))
+        found[-1][0].append(release)
+    return found
 
 
 def matrix() -> str:
