@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 from contract.alike import same_words
 from contract.case import RIG, Case
 from contract.cases import CASES, UNSEEN
+from contract.replay import replayed
 from contract.seen import Seen
+from contract.through import ROWS, through
 from packaging.version import Version
 
-from vllm_modalities.gates import GATES, Action
+from vllm_modalities.gates import Action
 from vllm_modalities.gates._print import SEEN
 from vllm_modalities.gates._print import page as versions
 from vllm_modalities.simulator._recordings import Recordings, load
@@ -67,7 +70,6 @@ DOES = {
     Action.REPAIR: "repairs",
     Action.DIFFERS: "tells replicas apart",
 }
-ROWS = {gate.code: gate for gate in GATES}
 
 
 def minor(release: str) -> str:
@@ -124,7 +126,16 @@ def _row(case: Case, found: list[tuple[list[str], str]]) -> str:
         answer = "<br>".join(f"**{span(releases)}** {_cell(said)}" for releases, said in found)
     name = _cell(case.name)
     told = [f"{DOES[ROWS[code].action]} {ROWS[code].window}" for code in case.gates]
+    told = told or list(_refusals(case, found))
     return f"| {name} | {case.server} | {answer} | {'<br>'.join(dict.fromkeys(told))} |"
+
+
+def _refusals(case: Case, found: list[tuple[list[str], str]]) -> Iterator[str]:
+    """Where the client refuses for what it knows of the model, or by the request alone."""
+    for releases, _ in found if case.call else ():
+        client, _ = replayed(case.server, releases[0]).clients
+        if through(case, client, run=lambda _: None).refused is not None:
+            yield "refuses" if len(found) == 1 else f"refuses on {span(releases)}"
 
 
 def _cell(text: str) -> str:

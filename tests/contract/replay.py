@@ -9,15 +9,18 @@ import io
 import json
 import re
 from collections.abc import Mapping
+from functools import cache
 from typing import Any
 
 import httpx
 import soundfile
+from contract.case import KEY
 from contract.record import body_of
 from contract.seen import HTTP_ONLY
 from PIL import Image, UnidentifiedImageError
 
-from vllm_modalities.simulator._recordings import Asked, Recordings
+from vllm_modalities import AsyncClient, Client
+from vllm_modalities.simulator._recordings import Asked, Recordings, load
 
 URL = "http://replay"
 
@@ -28,6 +31,7 @@ class Replay:
     Attributes:
         release: Which.
         seen: The keys of the requests so far.
+        clients: One of each kind; they keep what they have learned of the server.
     """
 
     def __init__(self, recordings: Recordings, release: str) -> None:
@@ -37,6 +41,14 @@ class Replay:
             for case in reversed(recordings.cases.values())
             if (answer := case.of(release))
         }
+        transport = httpx.MockTransport(self)
+        key = KEY if recordings.server == "embed-matryoshka" else None
+        self.clients = (
+            Client(URL, api_key=key, max_retries=0, http_client=httpx.Client(transport=transport)),
+            AsyncClient(
+                URL, api_key=key, max_retries=0, http_client=httpx.AsyncClient(transport=transport)
+            ),
+        )
 
     def __call__(self, request: httpx.Request) -> httpx.Response:
         key = key_of(request)
@@ -48,6 +60,11 @@ class Replay:
             raise httpx.ReadTimeout("as when it was recorded", request=request)
         headers = {n: v for n, v in answer.headers.items() if n not in HTTP_ONLY}
         return httpx.Response(answer.status, headers=headers, content=answer.content)
+
+
+@cache
+def replayed(server: str, release: str) -> Replay:
+    return Replay(load(server), release)
 
 
 def key_of_asked(asked: Asked) -> str:

@@ -8,16 +8,14 @@ from collections.abc import Awaitable, Iterator
 from functools import cache
 from typing import Any
 
-import httpx
 import pytest
-from contract.case import KEY, RIG, Case
+from contract.case import RIG, Case
 from contract.cases import CASES, UNSEEN, of
 from contract.pages import MATRIX, SEEN, evidence, matrix, printed
-from contract.replay import URL, Replay, key_of_asked
+from contract.replay import key_of_asked, replayed
 from contract.seen import Seen
 from contract.through import ROWS, check, through
 
-from vllm_modalities import AsyncClient, Client
 from vllm_modalities.server import ServerVersion
 from vllm_modalities.simulator._recordings import Answer, Recordings, load
 
@@ -89,19 +87,6 @@ def test_every_row_is_seen_or_it_is_said_why_not() -> None:
     assert not shown & UNSEEN.keys()
 
 
-class Both:
-    """Both clients of one recorded server; they keep what they have learned of it."""
-
-    def __init__(self, server: str, release: str) -> None:
-        self.replay = Replay(recordings(server), release)
-        transport = httpx.MockTransport(self.replay)
-        options: Any = {"api_key": KEY if server == "embed-matryoshka" else None, "max_retries": 0}
-        self.clients = (
-            Client(URL, http_client=httpx.Client(transport=transport), **options),
-            AsyncClient(URL, http_client=httpx.AsyncClient(transport=transport), **options),
-        )
-
-
 @pytest.fixture(scope="module")
 def run() -> Iterator[Any]:
     with asyncio.Runner() as runner:
@@ -112,19 +97,16 @@ def run() -> Iterator[Any]:
         yield lambda call: runner.run(awaited(call))
 
 
-both = cache(Both)
-
-
 @pytest.mark.parametrize("case", CALLED, ids=str)
 def test_both_clients_refuse_and_read_what_the_server_would(case: Case, run: Any) -> None:
     key = key_of_asked(case.asked)
     for release, answer in answers(case):
-        servers = both(case.server, release)
-        for client in servers.clients:
-            servers.replay.seen.clear()
+        server = replayed(case.server, release)
+        for client in server.clients:
+            server.seen.clear()
             outcome = through(case, client, run)
             check(case, release, outcome, Seen.of(case.asked, answer))
-            assert (key in servers.replay.seen) is (outcome.refused is None)
+            assert (key in server.seen) is (outcome.refused is None)
 
 
 def test_the_page_of_answers_is_the_one_that_is_printed() -> None:
