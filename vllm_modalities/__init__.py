@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from .client import AsyncClient, Client
     from .documents.blocks import Block, Document, Page
     from .endpoints.cohere_embed import CohereEmbedRequest
-    from .endpoints.embed import EmbeddingRequest
+    from .endpoints.embeddings import EmbeddingRequest
     from .endpoints.ocr import OCRRequest
     from .endpoints.pooling import PoolingRequest
     from .endpoints.rerank import RankedDocument, RerankRequest, RerankResult
@@ -111,7 +111,7 @@ _HOMES = {
     "client": ("AsyncClient", "Client"),
     "documents.blocks": ("Block", "Document", "Page"),
     "endpoints.cohere_embed": ("CohereEmbedRequest",),
-    "endpoints.embed": ("EmbeddingRequest",),
+    "endpoints.embeddings": ("EmbeddingRequest",),
     "endpoints.ocr": ("OCRRequest",),
     "endpoints.pooling": ("PoolingRequest",),
     "endpoints.rerank": ("RankedDocument", "RerankRequest", "RerankResult"),

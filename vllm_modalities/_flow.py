@@ -8,9 +8,10 @@ scripted outcomes, without a socket or an event loop.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Generator, Iterable, Mapping
+from collections.abc import AsyncIterable, Callable, Generator, Iterable, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeAlias, TypeVar
 
 import pydantic
 import pydantic_core
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
 Hide: TypeAlias = Callable[[str], str]
 T = TypeVar("T")
+Result_co = TypeVar("Result_co", covariant=True)
 Body = TypeVar("Body", bound=pydantic.BaseModel)
 
 
@@ -191,6 +193,36 @@ class Together(Step[list[T | VLLMModalitiesError]]):
 
     flows: Iterable[Flow[T]]
     stop: Callable[[VLLMModalitiesError], bool] = never
+
+
+class Cut(AbstractContextManager[Any], Protocol[Result_co]):
+    """Makes flows of a stream's items as they come, inside its context; a result from each."""
+
+    def add(self, item: Any) -> Flow[Result_co] | None:
+        """Take one item; the flow that it completes, if it does."""
+        ...
+
+    def rest(self) -> Flow[Result_co] | None:
+        """The flow of the items that are left over when there are no more."""
+        ...
+
+    def end(self) -> None:
+        """After the last result: raise what all of them amount to, if that is an error."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Stream(Generic[T]):
+    """Results one after another, of items that may have no end.
+
+    Attributes:
+        items: The caller's, taken as results are asked for; for `AsyncClient`, an async iterable
+            will do too.
+        begin: The flow that, given the first item, finds out how items are made into flows.
+    """
+
+    items: Iterable[Any] | AsyncIterable[Any]
+    begin: Callable[[Any], Flow[Cut[T]]]
 
 
 @dataclass(frozen=True, slots=True)

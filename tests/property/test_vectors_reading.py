@@ -11,7 +11,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from vllm_modalities import Response, ResponseError
-from vllm_modalities.endpoints import embed
+from vllm_modalities.endpoints import embeddings
 from vllm_modalities.vectors import decode
 from vllm_modalities.vectors.listing import sliced
 
@@ -37,16 +37,16 @@ def compact(said: object) -> bytes:
 
 def outcome(body: bytes | bytearray, count: int) -> object:
     try:
-        vectors, usage = embed.read_vectors(Response(200, {}, body), count, None)
+        read = embeddings.read_vectors(Response(200, {}, body), count, None)
     except ResponseError as error:
         return str(error)
-    return vectors.shape, vectors.tobytes(), usage
+    return read.vectors.shape, read.vectors.tobytes(), read.usage
 
 
 def parsed(body: bytes | bytearray, count: int) -> object:
     """What comes of it without slicing."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(embed, "sliced", lambda *_: None)
+        patch.setattr(embeddings, "sliced", lambda *_: None)
         return outcome(body, count)
 
 

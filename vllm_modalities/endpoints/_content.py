@@ -136,6 +136,12 @@ def tokens_of(item: Item) -> int:
     return sum(PICTURE_TOKENS if text is None else tokens_of(text) for text in texts)
 
 
+def parts_of(chat: Chat) -> Sequence[Any]:
+    """The parts of a chat of one message, each a mapping with its type."""
+    content = chat.messages[0]["content"]
+    return [{"type": "text", "text": content}] if isinstance(content, str) else content
+
+
 def has_pictures(messages: Iterable[Mapping[str, Any]]) -> bool:
     """Whether images stand among the parts that are not read yet."""
     return any(is_picture(part) for message in messages for part in _parts(message))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, ClassVar, Literal
 
 from .._context import Target
@@ -14,8 +14,10 @@ from .._wire import RequestModel
 from ..errors import BadRequestError, Finding
 from ..server import ServerInfo
 from ..vectors import decode
+from ..vectors.precision import FLOAT32
+from ._content import Chat, Item, parts_of
 from ._prompts import same_name
-from ._rows import Matrix
+from ._rows import Read
 
 _SUPPORTED = re.compile(r"Supported values: (.+?)\s*$")
 
@@ -63,10 +65,17 @@ class _Embeddings(AnswerModel):
 
 class _Units(AnswerModel):
     input_tokens: int = 0
+    image_tokens: int = 0
 
 
 class _Meta(AnswerModel):
     billed_units: _Units = _Units()
+
+    @property
+    def usage(self) -> Usage:
+        """All tokens: those of inputs with an image are counted apart."""
+        tokens = self.billed_units.input_tokens + self.billed_units.image_tokens
+        return Usage(prompt_tokens=tokens, total_tokens=tokens)
 
 
 class _Answer(AnswerModel):
@@ -75,20 +84,20 @@ class _Answer(AnswerModel):
 
 
 class CohereRoute:
-    """`/v2/embed`, which puts the model's own prompt before each text."""
+    """`/v2/embed`, which puts the model's own prompt before each text and each image."""
+
+    precision = FLOAT32
 
     def __init__(self, template: CohereEmbedRequest) -> None:
         self._template = template
 
-    def body(self, texts: tuple[str, ...], width: int | None) -> CohereEmbedRequest:
-        return self._template.model_copy(update={"texts": texts})
+    def body(self, items: Sequence[Item], width: int | None) -> CohereEmbedRequest:
+        if isinstance(items[0], str):
+            return self._template.model_copy(update={"texts": tuple(items)})
+        inputs = [{"content": parts_of(item)} for item in items if isinstance(item, Chat)]
+        return self._template.model_copy(update={"inputs": tuple(inputs)})
 
-    def read(
-        self,
-        response: Response,
-        count: int,
-        width: int | None,
-    ) -> tuple[Matrix, Usage]:
+    def read(self, response: Response, count: int, width: int | None) -> Read:
         body = response.parse(_Answer)
         try:
             if len(body.embeddings.base64) != count:
@@ -96,8 +105,7 @@ class CohereRoute:
             vectors = decode.from_base64(body.embeddings.base64)
         except ValueError as error:
             raise response.fault(str(error)) from None
-        tokens = body.meta.billed_units.input_tokens
-        return vectors, Usage(prompt_tokens=tokens, total_tokens=tokens)
+        return Read(vectors, body.meta.usage, "base64")
 
 
 def server_name(target: Target, template: CohereEmbedRequest) -> Flow[str]:

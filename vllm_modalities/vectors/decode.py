@@ -11,8 +11,9 @@ from typing import Protocol, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from .precision import FLOAT32, Buffer, Precision
+
 Matrix = NDArray[np.float32]
-Buffer = bytes | bytearray | memoryview
 
 
 class _Decoder(Protocol):
@@ -49,26 +50,26 @@ def _plain(text: str | Buffer) -> bytes:
         raise ValueError(f"a vector is not base64: {error}") from None
 
 
-def from_base64(rows: Sequence[str]) -> Matrix:
-    """Rows of base64 little-endian float32. Shape (n, width).
+def from_base64(rows: Sequence[str], precision: Precision = FLOAT32) -> Matrix:
+    """Rows of base64. Shape (n, width).
 
     Raises:
         ValueError: A row is not base64, or as wide as no other.
     """
-    return from_bytes([base64_decoded(row) for row in rows])
+    return from_bytes([base64_decoded(row) for row in rows], precision)
 
 
-def from_bytes(rows: Sequence[Buffer]) -> Matrix:
-    """Rows of raw little-endian float32. Shape (n, width).
+def from_bytes(rows: Sequence[Buffer], precision: Precision = FLOAT32) -> Matrix:
+    """Rows of raw little-endian numbers. Shape (n, width).
 
     Raises:
         ValueError: The rows are not equally wide, or not whole numbers long.
     """
     widths = {len(row) for row in rows}
-    if len(widths) != 1 or widths.pop() % 4:
+    if len(widths) != 1 or widths.pop() % precision.size:
         lengths = sorted({len(row) for row in rows})
-        raise ValueError(f"vectors are {lengths} bytes long, not equally wide in float32")
-    return np.frombuffer(b"".join(rows), dtype="<f4").reshape(len(rows), -1)
+        raise ValueError(f"vectors are {lengths} bytes long, not equally wide in {precision.name}")
+    return precision.numbers(b"".join(rows)).reshape(len(rows), -1)
 
 
 def from_numbers(rows: Sequence[Sequence[float | None]]) -> Matrix:
@@ -83,18 +84,19 @@ def from_numbers(rows: Sequence[Sequence[float | None]]) -> Matrix:
     return np.array(rows, dtype=np.float32)
 
 
-def from_body(body: Buffer, count: int, width: int) -> Matrix:
+def from_body(body: Buffer, count: int, width: int, precision: Precision = FLOAT32) -> Matrix:
     """`count` raw vectors back to back; the array shares the body's memory. Shape (count, width).
 
     Raises:
         ValueError: The body is not that long.
     """
-    if len(body) != count * width * 4:
+    expected = count * width * precision.size
+    if len(body) != expected:
         raise ValueError(
-            f"the body has {len(body)} bytes; {count} vectors of {width} float32 numbers have"
-            f" {count * width * 4}"
+            f"the body has {len(body)} bytes; {count} vectors of {width} {precision.name} numbers"
+            f" have {expected}"
         )
-    return np.frombuffer(body, dtype="<f4").reshape(count, width)
+    return precision.numbers(body).reshape(count, width)
 
 
 def not_finite(vectors: Matrix) -> list[int]:

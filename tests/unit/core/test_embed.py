@@ -132,7 +132,7 @@ def test_truncation_is_refused_where_the_release_drops_it(talk) -> None:
     assert {finding.until for finding in caught.value.findings} == {"0.18.0"}
 
 
-BAD_INPUTS = [{"a": 1}, b"bytes", 5, None, 1.5, ["fine", b"bytes"], ["fine", None], [1], [["a"]]]
+BAD_INPUTS = [{"a": 1}, 5, None, 1.5, ["fine", b"bytes"], ["fine", None], [-1], [["a"]]]
 
 
 @pytest.mark.parametrize("inputs", BAD_INPUTS, ids=repr)
