@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from .audio.transcript import Segment, Transcript
     from .client import AsyncClient, Client
     from .documents.blocks import Block, Document, Page
-    from .endpoints.cohere_embed import CohereEmbedRequest
+    from .endpoints.cohere_embed import CohereEmbeddings, CohereEmbedRequest
     from .endpoints.embeddings import EmbeddingRequest
     from .endpoints.ocr import OCRRequest
     from .endpoints.pooling import PoolingRequest
@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from .profiles import Profile
     from .server import ModelInfo, ServerInfo, ServerVersion
     from .vectors.embeddings import Embeddings
+    from .vectors.quantized import QuantizedEmbeddings
 
 __all__ = [
     "APIConnectionError",
@@ -61,6 +62,7 @@ __all__ = [
     "Block",
     "Client",
     "CohereEmbedRequest",
+    "CohereEmbeddings",
     "DetokenizeRequest",
     "Document",
     "EmbeddingRequest",
@@ -78,6 +80,7 @@ __all__ = [
     "PartialFailureError",
     "PoolingRequest",
     "Profile",
+    "QuantizedEmbeddings",
     "RankedDocument",
     "RateLimitError",
     "RerankRequest",
@@ -110,7 +113,7 @@ _HOMES = {
     "audio.transcript": ("Segment", "Transcript"),
     "client": ("AsyncClient", "Client"),
     "documents.blocks": ("Block", "Document", "Page"),
-    "endpoints.cohere_embed": ("CohereEmbedRequest",),
+    "endpoints.cohere_embed": ("CohereEmbedRequest", "CohereEmbeddings"),
     "endpoints.embeddings": ("EmbeddingRequest",),
     "endpoints.ocr": ("OCRRequest",),
     "endpoints.pooling": ("PoolingRequest",),
@@ -144,6 +147,7 @@ _HOMES = {
     "profiles": ("Profile",),
     "server": ("ModelInfo", "ServerInfo", "ServerVersion"),
     "vectors.embeddings": ("Embeddings",),
+    "vectors.quantized": ("QuantizedEmbeddings",),
 }
 
 

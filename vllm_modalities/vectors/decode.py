@@ -6,7 +6,7 @@ import binascii
 import math
 from collections.abc import Sequence
 from functools import cache
-from typing import Protocol, cast
+from typing import Any, Protocol, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -72,7 +72,9 @@ def from_bytes(rows: Sequence[Buffer], precision: Precision = FLOAT32) -> Matrix
     return precision.numbers(b"".join(rows)).reshape(len(rows), -1)
 
 
-def from_numbers(rows: Sequence[Sequence[float | None]]) -> Matrix:
+def from_numbers(
+    rows: Sequence[Sequence[float | None]], dtype: type[np.generic] = np.float32
+) -> NDArray[Any]:
     """Rows of JSON numbers; null, which some servers write for NaN, reads NaN.
 
     Raises:
@@ -81,7 +83,7 @@ def from_numbers(rows: Sequence[Sequence[float | None]]) -> Matrix:
     widths = sorted({len(row) for row in rows})
     if len(widths) != 1:
         raise ValueError(f"vectors are {widths} numbers wide, not equally")
-    return np.array(rows, dtype=np.float32)
+    return np.array(rows, dtype=dtype)
 
 
 def from_body(body: Buffer, count: int, width: int, precision: Precision = FLOAT32) -> Matrix:
