@@ -17,6 +17,8 @@ Progress: TypeAlias = bool | Callable[[int, int | None], object] | None
 def told(progress: Progress, total: int | None, *, of: str) -> Iterator[Callable[[int], None]]:
     """What is called with how much more is done, one call at a time.
 
+    What is not told as done when all went well has failed, which is done too.
+
     Args:
         progress: The caller's argument.
         total: How much there is; None if that is not known.
@@ -28,17 +30,19 @@ def told(progress: Progress, total: int | None, *, of: str) -> Iterator[Callable
     if not progress:
         yield lambda _: None
     elif callable(progress):
-        yield _counting(progress, total)
+        with _counting(progress, total) as more:
+            yield more
     elif progress is True:
-        with _bar(total, of) as draw:
-            yield _counting(draw, total)
+        with _bar(total, of) as draw, _counting(draw, total) as more:
+            yield more
     else:
         raise invalid("progress", f"progress must be True or a function, got {progress!r}")
 
 
+@contextmanager
 def _counting(
     tell: Callable[[int, int | None], object], total: int | None
-) -> Callable[[int], None]:
+) -> Iterator[Callable[[int], None]]:
     done, lock = 0, threading.Lock()
 
     def more(count: int) -> None:
@@ -47,7 +51,9 @@ def _counting(
             done += count
             tell(done, total)
 
-    return more
+    yield more
+    if total is not None and done < total:
+        tell(total, total)
 
 
 @contextmanager

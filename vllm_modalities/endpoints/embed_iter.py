@@ -127,7 +127,7 @@ class _Batches:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        self._open.close()
+        self._open.__exit__(kind, error, traceback)
 
     def add(self, item: Any) -> Flow[Embeddings] | None:
         found = item_of("inputs", self._before + len(self._items), item)
