@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from .._context import Target
 from .._flow import Flow, Response, Work
-from .._inputs import invalid
 from .._many import Failure
 from .._results import Usage, raw, words
 from .._wire import RequestModel
@@ -206,14 +205,12 @@ class Rows:
 
     def _room(self, found: int) -> Matrix:
         """Where all vectors go."""
+        if self._out is not None:
+            return self._out
         # Half as many bytes as are asked for would read as half as many numbers.
         short = self._job.route.precision.size < 4 and self._job.width
         width = max(self._job.dimensions or short or found, 0)
-        if self._out is None:
-            return np.empty((len(self._items), width), self._job.route.precision.array)
-        if self._out.shape[1] != width:
-            raise invalid("out", f"out is {self._out.shape[1]} wide, and the vectors are {width}")
-        return self._out
+        return np.empty((len(self._items), width), self._job.route.precision.array)
 
     def _repaired(self, vectors: Matrix, response: Response) -> tuple[list[Finding], Matrix]:
         """Unit length for the texts that an old release embedded in chunks and did not scale."""

@@ -6,7 +6,7 @@ import threading
 import time
 import warnings
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import aclosing, contextmanager
+from contextlib import aclosing
 from functools import partial
 from typing import Any
 
@@ -307,31 +307,35 @@ def test_an_error_of_the_beginning_is_raised(stream) -> None:
             anyio.run(lambda: anext(one.client._stream(build)), backend=one.kind)
 
 
-@contextmanager
-def held() -> Iterator[tuple[Callable[[list], Flow], list[str], threading.Event]]:
-    """Flows that wait until they are let go, and what became of them."""
-    log, free = [], threading.Event()
+def test_what_has_not_begun_never_does_when_the_stream_is_left() -> None:
+    """The window is full, and two flows are under way, when the first result is there."""
+    full, free, began = threading.Event(), threading.Event(), []
+
+    def items() -> Iterator[int]:
+        yield from range(7)
+        full.set()
+        yield from range(7, 99)
 
     def made(items: list) -> Flow:
-        try:
-            if items[0] > 0:
-                log.append("waits")
-                yield from Work(partial(free.wait, BOUND))
-            return items
-        finally:
-            log.append("over")
+        began.append(items)
+        yield from Work(partial((free if items[0] else full).wait, BOUND))
+        return items
 
     try:
-        yield made, log, free
+        pairs = Pairs(made)
+        assert Streamer(BLOCKING, max_concurrency=2)(items(), pairs, lambda _: True) == in_twos(2)
     finally:
         free.set()
+    assert len(began) <= 3
 
 
-def test_what_has_not_begun_never_does_when_the_stream_is_left() -> None:
-    with held() as (made, log, _):
-        found = Streamer(BLOCKING, max_concurrency=2)(range(99), Pairs(made), lambda _: True)
-        assert found == in_twos(2)
-        assert log.count("waits") <= 2
+def test_an_item_may_make_a_flow_by_itself(stream) -> None:
+    class Ones(Pairs):
+        def add(self, item: object) -> Flow | None:
+            self._items.append(item)
+            return self.rest()
+
+    assert stream()(range(5), Ones()) == [[i] for i in range(5)]
 
 
 @pytest.mark.parametrize("kind", [ASYNCIO, TRIO])

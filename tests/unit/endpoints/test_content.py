@@ -9,6 +9,7 @@ import pytest
 from PIL import Image
 
 from vllm_modalities import ImageURL, InvalidRequestError, MediaError
+from vllm_modalities._inputs import texts_of
 from vllm_modalities.endpoints._content import Chat, inputs_of, item_of, tokens_of
 
 HELLO = {"role": "user", "content": "hello"}
@@ -55,6 +56,18 @@ def test_texts_come_from_whatever_holds_them(given) -> None:
     found = inputs_of("inputs", given)
     assert found == TEXTS
     assert {type(text) for text in found} == {str}
+
+
+def test_plain_texts_are_taken_as_they_are() -> None:
+    assert inputs_of("inputs", ["a", "b"]) == ("a", "b")
+
+
+@pytest.mark.parametrize(
+    ("given", "words"), [(["\ud800"], "half a surrogate"), ([5], "must be a text"), (5, "a list")]
+)
+def test_where_only_texts_go_nothing_else_does(given, words) -> None:
+    with pytest.raises(InvalidRequestError, match=words):
+        texts_of("documents", given)
 
 
 @pytest.mark.parametrize("given", ["one", np.str_("one"), np.array("one")])

@@ -8,6 +8,7 @@ from _script import FakeVLLM, Talker, vectors_of, words_of
 from PIL import Image
 
 from vllm_modalities import (
+    BadRequestError,
     ImageURL,
     InvalidRequestError,
     MediaError,
@@ -175,6 +176,15 @@ def test_the_one_bad_input_of_any_kind_is_found(talk, inputs, bad) -> None:
     assert [place for place, _ in caught.value.failures] == [1]
     expected = vectors_of([json.dumps(inputs[0]), json.dumps(inputs[2])], 4)
     np.testing.assert_array_equal(caught.value.results.vectors[[0, 2]], expected)
+
+
+@pytest.mark.parametrize(
+    "inputs", [[[1], [2]], [HELLO, SYSTEM], [RED, BLUE]], ids=["ids", "chat", "image"]
+)
+def test_an_option_that_is_refused_for_every_input_is_one_error(talk, inputs) -> None:
+    server = FakeVLLM(refuses=lambda _: "no such option")
+    with pytest.raises(BadRequestError, match="no such option"):
+        talk(server).embed(inputs)
 
 
 def test_a_table_and_a_table_s_column_are_told_apart() -> None:

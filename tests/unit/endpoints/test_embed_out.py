@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from _script import FakeVLLM, Talker, body, status, vectors_of
 
-from vllm_modalities import InvalidRequestError, PartialFailureError
+from vllm_modalities import InvalidRequestError, PartialFailureError, ResponseError
 
 TEXTS = [f"text {i}" for i in range(9)]
 EXPECTED = vectors_of(TEXTS, 4)
@@ -87,6 +87,15 @@ def test_unchecked_dimensions_that_are_not_kept_are_an_error(talk) -> None:
     client = talk(FakeVLLM(matryoshka=True), validation="off")
     with pytest.raises(InvalidRequestError, match="out"):
         client.embed(TEXTS, dimensions=2, out=np.zeros((9, 4), np.float32))
+
+
+def test_a_server_whose_model_has_changed_is_an_error(talk) -> None:
+    server = FakeVLLM()
+    client = talk(server)
+    client.embed("learn the width")
+    server.width = 5
+    with pytest.raises(ResponseError, match="5 numbers wide, not 4"):
+        client.embed(TEXTS, out=np.zeros((9, 4), np.float32))
 
 
 def test_no_input_leaves_the_array(talk) -> None:
