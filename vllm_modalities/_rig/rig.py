@@ -17,6 +17,7 @@ from pathlib import Path
 
 from .commands import Report, RigError, last_lines, process_environment
 from .environment import provision
+from .releases import RELEASE
 from .servers import SERVERS, Spec, command, variables
 from .weights import model_folder
 
@@ -33,13 +34,17 @@ class Running:
 
     Attributes:
         spec: What it serves.
+        release: vLLM's.
         base_url: Its address.
         log: The file with all that it has printed, over restarts too.
         process: Its first process, which is also the name of its process group.
     """
 
-    def __init__(self, spec: Spec, python: Path, model: Path, logs: Path, report: Report) -> None:
-        self.spec, self.log, self._report = spec, logs / f"{spec.name}.log", report
+    def __init__(
+        self, spec: Spec, release: str, python: Path, model: Path, logs: Path, report: Report
+    ) -> None:
+        self.spec, self.release, self._report = spec, release, report
+        self.log = logs / f"{spec.name}.log"
         self._claim = claimed_port()
         self.port: int = self._claim.getsockname()[1]
         self.base_url = f"http://127.0.0.1:{self.port}"
@@ -105,7 +110,7 @@ class Running:
                 stdin=subprocess.PIPE,  # its leash: the kernel closes it when this process ends
                 stdout=output,
                 stderr=subprocess.STDOUT,
-                env=process_environment(variables(self.spec)),
+                env=process_environment(variables(self.spec, self.release)),
                 start_new_session=True,
             )
         self._report(f"{self.spec.name}: starting as process {process.pid} (log: {self.log})")
@@ -122,8 +127,8 @@ class Running:
 class Rig:
     """The servers that are up, by name: `rig["embed"]` starts it if it is not among them."""
 
-    def __init__(self, *, report: Report = log.info) -> None:
-        self._report = report
+    def __init__(self, *, release: str = RELEASE, report: Report = log.info) -> None:
+        self.release, self._report = release, report
         self._running: dict[str, Running] = {}
         self._logs = Path(tempfile.mkdtemp(prefix="vllm-modalities-"))
 
@@ -143,14 +148,16 @@ class Rig:
         specs = [SERVERS[name] for name in dict.fromkeys(names) if name not in self._running]
         if not specs:
             return
-        python = provision(report=self._report)
+        python = provision(self.release, report=self._report)
         models = [model_folder(spec.model, python, report=self._report) for spec in specs]
         waiting, starting = deque(zip(specs, models, strict=True)), list[Running]()
         try:
             while waiting or starting:
                 while waiting and len(starting) < (os.cpu_count() or 1):
                     spec, model = waiting.popleft()
-                    starting.append(Running(spec, python, model, self._logs, self._report))
+                    starting.append(
+                        Running(spec, self.release, python, model, self._logs, self._report)
+                    )
                 time.sleep(POLL)
                 for server in tuple(starting):
                     if server.is_up():
@@ -166,18 +173,21 @@ class Rig:
 
 
 @contextmanager
-def running(names: Iterable[str] = (), *, report: Report = log.info) -> Iterator[Rig]:
+def running(
+    names: Iterable[str] = (), *, release: str = RELEASE, report: Report = log.info
+) -> Iterator[Rig]:
     """Real servers, up when the block is entered and gone when it is left, however it is left.
 
     Args:
         names: Keys of `SERVERS`.
+        release: vLLM's, such as "0.23.0"; see `RELEASES`.
         report: Told what is being done.
 
     Raises:
         KeyError: A name that `SERVERS` does not have.
         RigError: vLLM could not be installed, or a server did not come up.
     """
-    rig = Rig(report=report)
+    rig = Rig(release=release, report=report)
     try:
         rig.start(*names)
         yield rig

@@ -120,10 +120,11 @@ def command(spec: Spec, *, python: Path, model: Path, port: int) -> list[str]:
     )
 
 
-def variables(spec: Spec) -> dict[str, str]:
+def variables(spec: Spec, release: str) -> dict[str, str]:
     """The environment variables of a server, beside those of this process that it may have."""
     return {
         **COMMON_VARIABLES,
-        "VLLM_CACHE_ROOT": str(cache_folder() / "vllm"),  # what vLLM learns of a model's class
+        # What vLLM learns of a model's class, by the class's name: each release of its own.
+        "VLLM_CACHE_ROOT": str(cache_folder() / "vllm" / release),
         **spec.variables,
     }
