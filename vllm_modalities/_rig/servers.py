@@ -25,6 +25,7 @@ COMMON_VARIABLES = {
     "OMP_WAIT_POLICY": "PASSIVE",
 }
 POOLING = ("--runner", "pooling")
+CHUNKED = '{"enable_chunked_processing": true, "max_embed_len": 4096}'
 # float32 is twice as fast on a CPU as the float16 of the weights; unless profiling is skipped,
 # pictures or sounds of the greatest size are encoded at the start.
 SPEECH = ("--dtype", "float32", "--skip-mm-profiling")
@@ -74,6 +75,7 @@ SERVERS: dict[str, Spec] = {
             flags=(
                 *POOLING,
                 *("--hf-overrides", '{"is_matryoshka": true}'),
+                *("--pooler-config", CHUNKED),
                 "--enable-request-id-headers",
                 "--disable-fastapi-docs",
             ),
@@ -83,6 +85,27 @@ SERVERS: dict[str, Spec] = {
             "rerank",
             model="cross-encoder",
             served_name="cross-encoder",
+            flags=POOLING,
+            random_weights=True,
+        ),
+        Spec(
+            "classify",
+            model="classifier",
+            served_name="classifier",
+            flags=POOLING,
+            random_weights=True,
+        ),
+        Spec(
+            "late-interaction",
+            model="colbert",
+            served_name="colbert",
+            flags=POOLING,
+            random_weights=True,
+        ),
+        Spec(
+            "qwen3-embed",
+            model="qwen3-embed",
+            served_name="qwen3-embed",
             flags=POOLING,
             random_weights=True,
         ),

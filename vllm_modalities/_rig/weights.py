@@ -80,6 +80,8 @@ RECIPES: Mapping[str, Recipe] = {
     "classifier": (
         Step("sequence_classifier", (MINILM_FOLDER, "negative", "neutral", "positive")),
     ),
+    "colbert": (Step("small_colbert", (MINILM_FOLDER,)),),
+    "qwen3-embed": (Step("small_qwen3_embedder"),),
     "whisper-base": (
         Step(
             "whisper_weights",
