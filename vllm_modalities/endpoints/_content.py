@@ -113,6 +113,8 @@ def item_of(name: str, place: int | None, given: Any) -> Item:
             f"{where} holds half a surrogate pair, which UTF-8 cannot carry;"
             ' clean it with text.encode("utf-8", "replace").decode()',
         )
+    if hasattr(given, "as_py"):  # pyarrow's own values, as its columns are iterated
+        return item_of(name, place, given.as_py())
     if is_picture(given):
         return Chat(({"role": "user", "content": (given,)},), bare=True)
     if isinstance(given, Mapping) and set(given) == {"content"}:

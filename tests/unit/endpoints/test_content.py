@@ -58,6 +58,13 @@ def test_texts_come_from_whatever_holds_them(given) -> None:
     assert {type(text) for text in found} == {str}
 
 
+def test_a_value_of_arrow_s_is_the_value_it_stands_for() -> None:
+    class Scalar:
+        as_py = staticmethod(lambda: "a text")
+
+    assert item_of("inputs", 0, Scalar()) == "a text"
+
+
 def test_plain_texts_are_taken_as_they_are() -> None:
     assert inputs_of("inputs", ["a", "b"]) == ("a", "b")
 
