@@ -7,12 +7,13 @@ from pathlib import Path
 
 import nox
 
-nox.options.sessions = ["lint", "tests", "wheel", "docs"]
+nox.options.sessions = ["lint", "tests", "interchange", "wheel", "docs"]
 nox.options.reuse_existing_virtualenvs = True
 nox.options.error_on_missing_interpreters = True
 nox.needs_version = ">=2024.4"
 
 TEST = ["pytest>=8", "pytest-cov>=5", "hypothesis>=6.100", "trio>=0.25", "httpx2>=2.12"]
+TEST += ["pybase64>=1.4"]  # both ways to read base64 are tested
 
 
 @nox.session
@@ -34,6 +35,13 @@ def tests(session: nox.Session) -> None:
         *("--cov", "--cov-report=term-missing:skip-covered", "--cov-fail-under=100"),
         *session.posargs,
     )
+
+
+@nox.session
+def interchange(session: nox.Session) -> None:
+    """Columns of pandas, polars and Arrow in, Arrow out, with those libraries themselves."""
+    session.install("-e", ".[cli]", *TEST, "pandas>=2.2", "polars>=1.0", "pyarrow>=17")
+    session.run("pytest", "tests/interchange", *session.posargs)
 
 
 @nox.session

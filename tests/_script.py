@@ -16,7 +16,7 @@ import time
 import zlib
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import aclosing, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from types import ModuleType
@@ -43,6 +43,7 @@ from vllm_modalities._flow import (
     step,
 )
 from vllm_modalities.errors import ResponseError, VLLMModalitiesError, status_class
+from vllm_modalities.vectors.precision import PRECISIONS
 
 URL = "http://server"
 BLOCKING, ASYNCIO, TRIO = KINDS = ("blocking", "asyncio", "trio")
@@ -139,7 +140,8 @@ class Sent:
     def texts(self) -> tuple[str, ...]:
         asked = self.body if isinstance(self.body, dict) else {}
         found = asked.get("input") or asked.get("texts") or ()
-        return (found,) if isinstance(found, str) else tuple(found)
+        found = (found,) if isinstance(found, str) else found
+        return tuple(text for text in found if isinstance(text, str))
 
     @property
     def parts(self) -> tuple[Part, ...]:
@@ -171,8 +173,27 @@ def vector_of(text: str, width: int) -> np.ndarray:
     return np.random.default_rng(seed).standard_normal(width).astype("<f4")
 
 
-def vectors_of(texts: Iterable[str], width: int) -> np.ndarray:
-    return np.stack([vector_of(text, width) for text in texts])
+def vectors_of(
+    texts: Iterable[str], width: int, vector: Callable[[str, int], np.ndarray] = vector_of
+) -> np.ndarray:
+    return np.stack([vector(text, width) for text in texts])
+
+
+def words_of(given: Any) -> str:
+    """What stands for an input that is no text."""
+    return given if isinstance(given, str) else json.dumps(given)
+
+
+def written(vectors: np.ndarray, dtype: str) -> np.ndarray:
+    """Numbers as bytes of a precision: the nearest that there are, or cut off."""
+    match dtype:
+        case "float32" | "float16":
+            return vectors.astype({"float32": "<f4", "float16": "<f2"}[dtype])
+        case "bfloat16":
+            return (vectors.astype("<f4").view("<u4") >> 16).astype("<u2")
+    table = PRECISIONS[dtype].numbers(bytes(range(256)))
+    table = np.where(np.isfinite(table), table, 1e9)
+    return np.abs(vectors[..., np.newaxis] - table).argmin(axis=-1).astype(np.uint8)
 
 
 def score_of(query: str, document: str) -> float:
@@ -294,14 +315,16 @@ class FakeVLLM:
             case "/v1/chat/completions":
                 choice = {"message": {"content": self.says}, "finish_reason": "stop"}
                 return same({"model": self.model, "choices": [choice]})
-            case "/tokenize" | "/detokenize" | "/pooling" | "/classify":
+            case "/tokenize":
+                return same({"model": self.model, "count": len(asked.get("prompt", "").split())})
+            case "/detokenize" | "/pooling" | "/classify":
                 return same({"model": self.model})
             case "/score" | "/v1/score":
                 return self._score(asked)
         return self._rerank(asked)
 
     def _embed(self, asked: dict[str, Any]) -> Answer:
-        texts = [asked["input"]] if isinstance(asked["input"], str) else asked["input"]
+        texts = [words_of(given) for given in _listed(asked)]
         size = asked.get("dimensions")
         refused = (None if size is None else self._size_refused(size)) or next(
             filter(None, map(self.refuses, texts)), None
@@ -309,8 +332,10 @@ class FakeVLLM:
         if refused:
             return refusal(refused)
         vectors = np.stack([self.vector(text, self.width) for text in texts])
-        vectors = vectors[:, :size].astype(asked.get("embed_dtype", "<f4"))
+        vectors = vectors[:, :size].astype("<f4")
         form = asked.get("encoding_format", "float")
+        if form != "float":
+            vectors = written(vectors, asked.get("embed_dtype", "float32"))
         if form in ("bytes", "bytes_only"):
             return Answer(200, vectors.tobytes(), {"content-type": "application/octet-stream"})
         rows = (
@@ -330,11 +355,20 @@ class FakeVLLM:
             known = ", ".join(sorted(self.prompts))
             defined = f"Supported values: {known}" if known else "This model does not define any."
             return refusal(f"Unsupported input_type {name!r}. {defined}")
-        texts = [self.prompts.get(name, "") + text for text in asked["texts"]]
-        vectors = [self.vector(text, self.width)[:size].astype("<f4") for text in texts]
-        rows = [base64.b64encode(vector.tobytes()).decode() for vector in vectors]
-        meta = {"billed_units": {"input_tokens": sum(map(len, texts))}}
-        return same({"id": "e", "embeddings": {"base64": rows}, "meta": meta})
+        given = asked.get("texts") or asked.get("images") or asked["inputs"]
+        texts = [self.prompts.get(name, "") + words_of(one) for one in given]
+        vectors = vectors_of(texts, self.width, self.vector)[:, :size].astype("<f4")
+        packed = np.packbits(vectors >= 0, axis=1).astype(int)
+        rows = {
+            "base64": [base64.b64encode(vector.tobytes()).decode() for vector in vectors],
+            "float": vectors.tolist(),
+            "ubinary": packed.tolist(),
+            "binary": (packed - 128).tolist(),
+        }
+        rows = {kind: rows[kind] for kind in asked.get("embedding_types", ["float"])}
+        kind = "input_tokens" if "texts" in asked else "image_tokens"
+        meta = {"billed_units": {kind: sum(map(len, texts))}}
+        return same({"id": "e", "embeddings": rows, "meta": meta})
 
     def _score(self, asked: dict[str, Any]) -> Answer:
         query, documents = asked["queries"], asked["documents"]
@@ -380,6 +414,14 @@ class FakeVLLM:
         results = [{"index": i, "relevance_score": scores[i]} for i in order]
         usage = {"prompt_tokens": len(scores), "total_tokens": len(scores)}
         return same({"id": "r", "model": self.model, "usage": usage, "results": results})
+
+
+def _listed(asked: dict[str, Any]) -> list[Any]:
+    """The inputs of a request of /v1/embeddings, one by one."""
+    given = asked.get("input") or asked.get("messages") or ""
+    if isinstance(given, str) or isinstance(given[0], dict | int):
+        return [given]
+    return given
 
 
 Servers = FakeVLLM | Mapping[str, FakeVLLM]
@@ -473,6 +515,25 @@ class Talker:
         return lambda *args, **kwargs: anyio.run(
             partial(method, *args, **kwargs), backend=self.kind
         )
+
+    def every(self, name: str, *args: Any, **kwargs: Any) -> list[Any]:
+        """All that a method yields; an exception is noted as the last."""
+        found: list[Any] = []
+        method = getattr(self.client, name)
+
+        async def collect() -> None:
+            async with aclosing(method(*args, **kwargs)) as results:
+                async for result in results:
+                    found.append(result)  # noqa: PERF401 - those before an error count
+
+        try:
+            if self.kind == BLOCKING:
+                found.extend(method(*args, **kwargs))
+            else:
+                anyio.run(collect, backend=self.kind)
+        except Exception as error:
+            found.append(error)
+        return found
 
     def with_options(self, **options: Any) -> Talker:
         other = object.__new__(Talker)

@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from ._flow import Response
+    from ._inputs import ImageURL
     from ._results import Usage
     from .audio.transcript import Segment, Transcript
     from .client import AsyncClient, Client
     from .documents.blocks import Block, Document, Page
-    from .endpoints.cohere_embed import CohereEmbedRequest
-    from .endpoints.embed import EmbeddingRequest
+    from .endpoints.cohere_embed import CohereEmbeddings, CohereEmbedRequest
+    from .endpoints.embeddings import EmbeddingRequest
     from .endpoints.ocr import OCRRequest
     from .endpoints.pooling import PoolingRequest
     from .endpoints.rerank import RankedDocument, RerankRequest, RerankResult
@@ -49,6 +50,7 @@ if TYPE_CHECKING:
     from .profiles import Profile
     from .server import ModelInfo, ServerInfo, ServerVersion
     from .vectors.embeddings import Embeddings
+    from .vectors.quantized import QuantizedEmbeddings
 
 __all__ = [
     "APIConnectionError",
@@ -60,11 +62,13 @@ __all__ = [
     "Block",
     "Client",
     "CohereEmbedRequest",
+    "CohereEmbeddings",
     "DetokenizeRequest",
     "Document",
     "EmbeddingRequest",
     "Embeddings",
     "Finding",
+    "ImageURL",
     "InternalServerError",
     "InvalidRequestError",
     "MediaError",
@@ -76,6 +80,7 @@ __all__ = [
     "PartialFailureError",
     "PoolingRequest",
     "Profile",
+    "QuantizedEmbeddings",
     "RankedDocument",
     "RateLimitError",
     "RerankRequest",
@@ -103,12 +108,13 @@ __all__ = [
 # the package costs nothing.
 _HOMES = {
     "_flow": ("Response",),
+    "_inputs": ("ImageURL",),
     "_results": ("Usage",),
     "audio.transcript": ("Segment", "Transcript"),
     "client": ("AsyncClient", "Client"),
     "documents.blocks": ("Block", "Document", "Page"),
-    "endpoints.cohere_embed": ("CohereEmbedRequest",),
-    "endpoints.embed": ("EmbeddingRequest",),
+    "endpoints.cohere_embed": ("CohereEmbedRequest", "CohereEmbeddings"),
+    "endpoints.embeddings": ("EmbeddingRequest",),
     "endpoints.ocr": ("OCRRequest",),
     "endpoints.pooling": ("PoolingRequest",),
     "endpoints.rerank": ("RankedDocument", "RerankRequest", "RerankResult"),
@@ -141,6 +147,7 @@ _HOMES = {
     "profiles": ("Profile",),
     "server": ("ModelInfo", "ServerInfo", "ServerVersion"),
     "vectors.embeddings": ("Embeddings",),
+    "vectors.quantized": ("QuantizedEmbeddings",),
 }
 
 

@@ -8,9 +8,10 @@ scripted outcomes, without a socket or an event loop.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Generator, Iterable, Mapping
+from collections.abc import AsyncIterable, Callable, Generator, Iterable, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeAlias, TypeVar
 
 import pydantic
 import pydantic_core
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
 Hide: TypeAlias = Callable[[str], str]
 T = TypeVar("T")
+Result_co = TypeVar("Result_co", covariant=True)
 Body = TypeVar("Body", bound=pydantic.BaseModel)
 
 
@@ -46,7 +48,7 @@ class Response:
     Attributes:
         status: The HTTP status.
         headers: Header values by lower-case name.
-        content: The whole body.
+        body: The whole body, in whichever form it was gathered; for reading only.
         server: The URL of the server that answered.
         findings: What was doubtful about the request on that server.
         release: That server's vLLM release, if it tells.
@@ -55,27 +57,32 @@ class Response:
 
     status: int
     headers: Mapping[str, str]
-    content: bytes
+    body: bytes | bytearray
     server: str = ""
     findings: tuple[Finding, ...] = ()
     release: ServerVersion | None = None
     hidden: Hide = field(default=str, repr=False)
 
+    @property
+    def content(self) -> bytes:
+        """The whole body."""
+        return bytes(self.body)
+
     def json(self) -> Any:
         """The body as JSON; ResponseError if it is not JSON, or an error in disguise."""
         try:
-            body = pydantic_core.from_json(self.content)
+            body = pydantic_core.from_json(self.body)
         except ValueError as error:
             raise self.fault(f"the answer is not JSON: {error}") from None
         # vLLM 0.15 and gateways answer some errors with status 200.
         if isinstance(body, dict) and (body.get("error") or body.get("object") == "error"):
-            raise self.fault(f"HTTP {self.status} with an error body: {said(self.content)}")
+            raise self.fault(f"HTTP {self.status} with an error body: {said(self.body)}")
         return body
 
     def parse(self, model: type[Body]) -> Body:
         """The JSON body as a `model`; ResponseError if it is not one."""
         try:
-            return model.model_validate_json(self.content)
+            return model.model_validate_json(self.body)
         except pydantic.ValidationError as error:
             self.json()  # says it better where the body is no JSON, or an error
             faults = "; ".join(
@@ -91,11 +98,11 @@ class Response:
             self.hidden(message),
             server=self.server,
             request_id=request_id and self.hidden(request_id),
-            body=hidden_in(self.content, self.hidden),
+            body=hidden_in(self.body, self.hidden),
         )
 
 
-def said(body: bytes, limit: int = 500) -> str:
+def said(body: bytes | bytearray, limit: int = 500) -> str:
     """What an error body says, in any of the shapes that vLLM and gateways use.
 
     Source: vLLM 0.16.0 to 0.33.0: `{"error": {"message": ...}}`, `{"error": "Unauthorized"}` from
@@ -186,6 +193,36 @@ class Together(Step[list[T | VLLMModalitiesError]]):
 
     flows: Iterable[Flow[T]]
     stop: Callable[[VLLMModalitiesError], bool] = never
+
+
+class Cut(AbstractContextManager[Any], Protocol[Result_co]):
+    """Makes flows of a stream's items as they come, inside its context; a result from each."""
+
+    def add(self, item: Any) -> Flow[Result_co] | None:
+        """Take one item; the flow that it completes, if it does."""
+        ...
+
+    def rest(self) -> Flow[Result_co] | None:
+        """The flow of the items that are left over when there are no more."""
+        ...
+
+    def end(self) -> None:
+        """After the last result: raise what all of them amount to, if that is an error."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Stream(Generic[T]):
+    """Results one after another, of items that may have no end.
+
+    Attributes:
+        items: The caller's, taken as results are asked for; for `AsyncClient`, an async iterable
+            will do too.
+        begin: The flow that, given the first item, finds out how items are made into flows.
+    """
+
+    items: Iterable[Any] | AsyncIterable[Any]
+    begin: Callable[[Any], Flow[Cut[T]]]
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import AsyncGenerator, Callable, Generator, Iterable, Mapping
 from dataclasses import replace
 from types import TracebackType
 from typing import Any, ClassVar, Concatenate, ParamSpec, Self, TypeVar
@@ -11,14 +11,16 @@ from typing import Any, ClassVar, Concatenate, ParamSpec, Self, TypeVar
 from ._caller import caller
 from ._context import Context, Options, Transport
 from ._drivers import AsyncDriver, Driver
-from ._endpoint import Endpoint
+from ._endpoint import Endpoint, StreamEndpoint
 from ._fleet import BaseURL, Fleet, replicas_of
-from ._flow import Flow
+from ._flow import Flow, Stream
 from ._inputs import at_least, invalid
 from ._secrets import APIKey, check_key
+from ._stream import async_results, results
 from ._transport import AsyncTransport, SyncTransport
 from .endpoints import pooling, score, tokenize  # noqa: F401 - bodies that `send` takes
 from .endpoints.embed import embed
+from .endpoints.embed_iter import embed_iter
 from .endpoints.ocr import ocr
 from .endpoints.rerank import rerank
 from .endpoints.send import send
@@ -31,6 +33,7 @@ from .server import ServerVersion
 
 P = ParamSpec("P")
 T = TypeVar("T")
+Built = TypeVar("Built")
 
 DEFAULT_URL = "http://localhost:8000"
 
@@ -41,6 +44,7 @@ class _Endpoints:
     is_async: ClassVar[bool] = False
 
     embed = Endpoint(embed)
+    embed_iter = StreamEndpoint(embed_iter)
     rerank = Endpoint(rerank)
     transcribe = Endpoint(transcribe)
     translate = Endpoint(translate)
@@ -94,6 +98,7 @@ class _Endpoints:
             )
         check_key(api_key)
         at_least("max_concurrency", max_concurrency, 1)
+        self._max_concurrency = max_concurrency
         self._driver = self._driver_for(http_client, api_key, max_concurrency)
 
     def __repr__(self) -> str:
@@ -132,10 +137,10 @@ class _Endpoints:
 
     def _begin(
         self,
-        build: Callable[Concatenate[Context, P], Flow[T]],
+        build: Callable[Concatenate[Context, P], Built],
         *args: P.args,
         **kwargs: P.kwargs,
-    ) -> Flow[T]:
+    ) -> Built:
         seconds = self._options.deadline
         ends = None if seconds is None else self._fleet.clock() + seconds
         return build(Context(self._fleet, self._options, ends, caller()), *args, **kwargs)
@@ -192,6 +197,15 @@ class Client(_Endpoints):
     ) -> T:
         return self._driver.run(self._begin(build, *args, **kwargs))
 
+    def _stream(
+        self,
+        build: Callable[Concatenate[Context, P], Stream[T]],
+        *args: P.args,
+        **kwargs: P.kwargs,
+    ) -> Generator[T, None, None]:
+        stream = self._begin(build, *args, **kwargs)
+        return results(self._driver.run, stream, most=self._max_concurrency)
+
     def close(self) -> None:
         """Close the connections; the client cannot be used afterwards."""
         self._driver.transport.close()
@@ -227,6 +241,15 @@ class AsyncClient(_Endpoints):
         **kwargs: P.kwargs,
     ) -> T:
         return await self._driver.run(self._begin(build, *args, **kwargs))
+
+    def _stream(
+        self,
+        build: Callable[Concatenate[Context, P], Stream[T]],
+        *args: P.args,
+        **kwargs: P.kwargs,
+    ) -> AsyncGenerator[T, None]:
+        stream = self._begin(build, *args, **kwargs)
+        return async_results(self._driver.run, stream, most=self._max_concurrency)
 
     async def close(self) -> None:
         """Close the connections; the client cannot be used afterwards."""

@@ -103,12 +103,12 @@ def test_words_that_the_server_puts_before_texts_change_nothing_of_it(talk) -> N
 @pytest.mark.parametrize(
     ("transport", "batches", "came"),
     [
-        ("float", 2, "json"),
-        ("base64", 2, "json"),
-        ("bytes", 2, "json+bytes"),
-        ("auto", 2, "json+bytes"),
-        ("auto", 1, "json"),
-        ("bytes", 1, "json"),
+        ("float", 2, "float"),
+        ("base64", 2, "base64"),
+        ("bytes", 2, "base64+bytes"),
+        ("auto", 2, "base64+bytes"),
+        ("auto", 1, "base64"),
+        ("bytes", 1, "base64"),
     ],
 )
 def test_a_result_says_in_which_form_its_vectors_came(talk, transport, batches, came) -> None:
