@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from ._flow import Response
+    from ._inputs import ImageURL
     from ._results import Usage
     from .audio.transcript import Segment, Transcript
     from .client import AsyncClient, Client
@@ -65,6 +66,7 @@ __all__ = [
     "EmbeddingRequest",
     "Embeddings",
     "Finding",
+    "ImageURL",
     "InternalServerError",
     "InvalidRequestError",
     "MediaError",
@@ -103,6 +105,7 @@ __all__ = [
 # the package costs nothing.
 _HOMES = {
     "_flow": ("Response",),
+    "_inputs": ("ImageURL",),
     "_results": ("Usage",),
     "audio.transcript": ("Segment", "Transcript"),
     "client": ("AsyncClient", "Client"),
