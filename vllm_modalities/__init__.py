@@ -50,6 +50,8 @@ if TYPE_CHECKING:
     from .profiles import Profile
     from .server import ModelInfo, ServerInfo, ServerVersion
     from .vectors.embeddings import Embeddings
+    from .vectors.maxsim import maxsim
+    from .vectors.tokens import TokenEmbeddings
 
 __all__ = [
     "APIConnectionError",
@@ -90,6 +92,7 @@ __all__ = [
     "ServerInfo",
     "ServerOverloadedError",
     "ServerVersion",
+    "TokenEmbeddings",
     "TokenizeRequest",
     "Transcript",
     "TranscriptionRequest",
@@ -99,6 +102,7 @@ __all__ = [
     "Usage",
     "VLLMModalitiesError",
     "VLLMModalitiesWarning",
+    "maxsim",
 ]
 
 # Where each name lives: a name's module is loaded when the name is first used, so that importing
@@ -144,6 +148,8 @@ _HOMES = {
     "profiles": ("Profile",),
     "server": ("ModelInfo", "ServerInfo", "ServerVersion"),
     "vectors.embeddings": ("Embeddings",),
+    "vectors.tokens": ("TokenEmbeddings",),
+    "vectors.maxsim": ("maxsim",),
 }
 
 
