@@ -294,11 +294,21 @@ class FakeVLLM:
             case "/v1/chat/completions":
                 choice = {"message": {"content": self.says}, "finish_reason": "stop"}
                 return same({"model": self.model, "choices": [choice]})
-            case "/tokenize" | "/detokenize" | "/pooling" | "/classify":
+            case "/tokenize" | "/detokenize":
+                return self._tokenize(asked)
+            case "/pooling" | "/classify":
                 return same({"model": self.model})
             case "/score" | "/v1/score":
                 return self._score(asked)
         return self._rerank(asked)
+
+    def _tokenize(self, asked: dict[str, Any]) -> Answer:
+        """A word is a token, and its bytes are its number."""
+        if "tokens" in asked:
+            words = [n.to_bytes((n.bit_length() + 7) // 8) for n in asked["tokens"]]
+            return same({"prompt": b" ".join(words).decode("utf-8", "replace")})
+        ids = [int.from_bytes(word.encode()) for word in asked.get("prompt", "").split()]
+        return same({"model": self.model, "tokens": ids, "count": len(ids)})
 
     def _embed(self, asked: dict[str, Any]) -> Answer:
         texts = [asked["input"]] if isinstance(asked["input"], str) else asked["input"]
@@ -337,10 +347,17 @@ class FakeVLLM:
         return same({"id": "e", "embeddings": {"base64": rows}, "meta": meta})
 
     def _score(self, asked: dict[str, Any]) -> Answer:
-        query, documents = asked["queries"], asked["documents"]
-        scores = [self.score(query, document) for document in documents]
+        sides = (asked["queries"], asked["documents"])
+        queries, documents = ([s] if isinstance(s, str | dict) else s for s in sides)
+        refused = next(filter(None, map(self.refuses, (*queries, *documents))), None)
+        if refused:
+            return refusal(refused)
+        queries = queries * len(documents) if len(queries) == 1 else queries
+        pairs = zip(queries, documents, strict=True)
+        scores = [self.score(query, document) for query, document in pairs]
         data = [{"index": i, "object": "score", "score": one} for i, one in enumerate(scores)]
-        return same({"id": "s", "object": "list", "model": self.model, "data": data})
+        usage = {"prompt_tokens": len(scores), "total_tokens": len(scores)}
+        return same({"id": "s", "model": self.model, "usage": usage, "data": data})
 
     def _size_refused(self, size: int) -> str | None:
         """The words of vllm/pooling_params.py, before and from 0.26.0."""

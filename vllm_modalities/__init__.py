@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from .endpoints.ocr import OCRRequest
     from .endpoints.pooling import PoolingRequest
     from .endpoints.rerank import RankedDocument, RerankRequest, RerankResult
-    from .endpoints.score import ScoreRequest
+    from .endpoints.score import ScoreRequest, Scores
     from .endpoints.tokenize import DetokenizeRequest, TokenizeRequest
     from .endpoints.transcribe import TranscriptionRequest
     from .endpoints.translate import TranslationRequest
@@ -87,6 +87,7 @@ __all__ = [
     "Response",
     "ResponseError",
     "ScoreRequest",
+    "Scores",
     "Segment",
     "ServerDefectWarning",
     "ServerInfo",
@@ -119,7 +120,7 @@ _HOMES = {
     "endpoints.ocr": ("OCRRequest",),
     "endpoints.pooling": ("PoolingRequest",),
     "endpoints.rerank": ("RankedDocument", "RerankRequest", "RerankResult"),
-    "endpoints.score": ("ScoreRequest",),
+    "endpoints.score": ("ScoreRequest", "Scores"),
     "endpoints.tokenize": ("DetokenizeRequest", "TokenizeRequest"),
     "endpoints.transcribe": ("TranscriptionRequest",),
     "endpoints.translate": ("TranslationRequest",),

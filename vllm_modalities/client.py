@@ -17,10 +17,11 @@ from ._flow import Flow
 from ._inputs import at_least, invalid
 from ._secrets import APIKey, check_key
 from ._transport import AsyncTransport, SyncTransport
-from .endpoints import pooling, score, tokenize  # noqa: F401 - bodies that `send` takes
+from .endpoints import pooling, tokenize  # noqa: F401 - bodies that `send` takes
 from .endpoints.embed import embed
 from .endpoints.ocr import ocr
 from .endpoints.rerank import rerank
+from .endpoints.score import score
 from .endpoints.send import send
 from .endpoints.servers import servers
 from .endpoints.transcribe import transcribe
@@ -42,6 +43,7 @@ class _Endpoints:
 
     embed = Endpoint(embed)
     rerank = Endpoint(rerank)
+    score = Endpoint(score)
     transcribe = Endpoint(transcribe)
     translate = Endpoint(translate)
     ocr = Endpoint(ocr)

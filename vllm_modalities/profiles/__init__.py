@@ -8,6 +8,7 @@ from ._profile import (
     OCRProfile,
     Profile,
     RerankProfile,
+    ScoreForm,
     SpeechProfile,
     profile_of,
 )
@@ -33,6 +34,7 @@ __all__ = [
     "OCRProfile",
     "Profile",
     "RerankProfile",
+    "ScoreForm",
     "SpeechProfile",
     "profile_of",
 ]

@@ -73,7 +73,8 @@ No two models share a threshold.
 RERANK_COLUMNS: Columns = {
     "Kind, pooling": ("kind", "pooling"),
     "Scores": ("scores",),
-    "Template, instruction": ("template", "instruction"),
+    "Template, instruction": ("template", "form", "instruction"),
+    "Reads": ("images",),
     "Tokens": ("context",),
 }
 
@@ -161,6 +162,8 @@ WORDS: Mapping[str, Callable[[Any], str]] = {
     "instruction": lambda reads: "reads an instruction" if reads else "no instruction",
     "skip_special_tokens": lambda skips: "skipped" if skips else "kept",
     "template": lambda file: f"`{file}`",
+    "form": lambda _: "written here where the server lacks it",
+    "images": lambda sees: "texts and images" if sees else "texts",
     "clip": lambda seconds: f"{seconds:g} s",
     "languages": lambda codes: f"{len(codes)} of them",
     "translates_into": lambda codes: ", ".join(f"`{code}`" for code in codes),
