@@ -139,7 +139,8 @@ class Sent:
     def texts(self) -> tuple[str, ...]:
         asked = self.body if isinstance(self.body, dict) else {}
         found = asked.get("input") or asked.get("texts") or ()
-        return (found,) if isinstance(found, str) else tuple(found)
+        many = (found,) if isinstance(found, str) else found
+        return tuple(one for one in many if isinstance(one, str))
 
     @property
     def parts(self) -> tuple[Part, ...]:
@@ -294,10 +295,9 @@ class FakeVLLM:
             case "/v1/chat/completions":
                 choice = {"message": {"content": self.says}, "finish_reason": "stop"}
                 return same({"model": self.model, "choices": [choice]})
-            case "/tokenize" | "/detokenize":
-                return self._tokenize(asked)
-            case "/pooling" | "/classify":
-                return same({"model": self.model})
+            case "/tokenize" | "/detokenize" | "/pooling" | "/classify":
+                own = {"/pooling": self._pool, "/classify": self._classify}
+                return own.get(path, self._tokenize)(asked)
             case "/score" | "/v1/score":
                 return self._score(asked)
         return self._rerank(asked)
@@ -309,6 +309,56 @@ class FakeVLLM:
             return same({"prompt": b" ".join(words).decode("utf-8", "replace")})
         ids = [int.from_bytes(word.encode()) for word in asked.get("prompt", "").split()]
         return same({"model": self.model, "tokens": ids, "count": len(ids)})
+
+    def _inputs(self, asked: dict[str, Any]) -> list[Any]:
+        if "messages" in asked:
+            return [json.dumps(asked["messages"])]
+        given = asked.get("input", "")
+        return [given] if isinstance(given, str) else list(given)
+
+    def _pool(self, asked: dict[str, Any]) -> Answer:
+        """A vector, or with `token_classify` a weight, for each word or token."""
+        inputs = self._inputs(asked)
+        refused = next(filter(None, map(self.refuses, map(str, inputs))), None)
+        if refused:
+            return refusal(refused)
+        width = 1 if asked.get("task") == "token_classify" else self.width
+        items = [text.split() if isinstance(text, str) else map(str, text) for text in inputs]
+        arrays = [
+            np.array([self.vector(word, width) for word in words], "<f4").reshape(-1, width)
+            for words in items
+        ]
+        usage = {"prompt_tokens": sum(map(len, arrays)), "total_tokens": sum(map(len, arrays))}
+        form = asked.get("encoding_format", "float")
+        if form == "bytes":
+            ends = np.cumsum([array.nbytes for array in arrays]).tolist()
+            data = [
+                {"index": i, "start": end - array.nbytes, "end": end, "shape": array.shape}
+                for i, (array, end) in enumerate(zip(arrays, ends, strict=True))
+            ]
+            told = json.dumps({"model": self.model, "data": data, "usage": usage})
+            headers = {"content-type": "application/octet-stream", "metadata": told}
+            return Answer(200, b"".join(array.tobytes() for array in arrays), headers)
+        rows = [
+            base64.b64encode(array.tobytes()).decode() if form == "base64" else array.tolist()
+            for array in arrays
+        ]
+        data = [{"index": i, "object": "pooling", "data": row} for i, row in enumerate(rows)]
+        return same({"model": self.model, "data": data, "usage": usage})
+
+    def _classify(self, asked: dict[str, Any]) -> Answer:
+        """The probability of "yes" is the text's score."""
+        texts = list(map(str, self._inputs(asked)))
+        refused = next(filter(None, map(self.refuses, texts)), None)
+        if refused:
+            return refusal(refused)
+        probs = [[1 - (yes := self.score("class", text)), yes] for text in texts]
+        data = [
+            {"index": i, "label": ("no", "yes")[row[1] > row[0]], "probs": row, "num_classes": 2}
+            for i, row in enumerate(probs)
+        ]
+        usage = {"prompt_tokens": len(texts), "total_tokens": len(texts)}
+        return same({"model": self.model, "data": data[::-1], "usage": usage})
 
     def _embed(self, asked: dict[str, Any]) -> Answer:
         texts = [asked["input"]] if isinstance(asked["input"], str) else asked["input"]

@@ -16,10 +16,11 @@ if TYPE_CHECKING:
     from .audio.transcript import Segment, Transcript
     from .client import AsyncClient, Client
     from .documents.blocks import Block, Document, Page
+    from .endpoints.classify import Classification, ClassifyRequest
     from .endpoints.cohere_embed import CohereEmbedRequest
     from .endpoints.embed import EmbeddingRequest
     from .endpoints.ocr import OCRRequest
-    from .endpoints.pooling import PoolingRequest
+    from .endpoints.pooling import PoolingRequest, TokenClassifyRequest, TokenEmbedRequest
     from .endpoints.rerank import RankedDocument, RerankRequest, RerankResult
     from .endpoints.score import ScoreRequest, Scores
     from .endpoints.tokenize import DetokenizeRequest, TokenizeRequest
@@ -51,6 +52,7 @@ if TYPE_CHECKING:
     from .server import ModelInfo, ServerInfo, ServerVersion
     from .vectors.embeddings import Embeddings
     from .vectors.maxsim import maxsim
+    from .vectors.sparse import SparseEmbeddings
     from .vectors.tokens import TokenEmbeddings
 
 __all__ = [
@@ -61,6 +63,8 @@ __all__ = [
     "AuthenticationError",
     "BadRequestError",
     "Block",
+    "Classification",
+    "ClassifyRequest",
     "Client",
     "CohereEmbedRequest",
     "DetokenizeRequest",
@@ -93,6 +97,9 @@ __all__ = [
     "ServerInfo",
     "ServerOverloadedError",
     "ServerVersion",
+    "SparseEmbeddings",
+    "TokenClassifyRequest",
+    "TokenEmbedRequest",
     "TokenEmbeddings",
     "TokenizeRequest",
     "Transcript",
@@ -118,7 +125,7 @@ _HOMES = {
     "endpoints.cohere_embed": ("CohereEmbedRequest",),
     "endpoints.embed": ("EmbeddingRequest",),
     "endpoints.ocr": ("OCRRequest",),
-    "endpoints.pooling": ("PoolingRequest",),
+    "endpoints.pooling": ("PoolingRequest", "TokenClassifyRequest", "TokenEmbedRequest"),
     "endpoints.rerank": ("RankedDocument", "RerankRequest", "RerankResult"),
     "endpoints.score": ("ScoreRequest", "Scores"),
     "endpoints.tokenize": ("DetokenizeRequest", "TokenizeRequest"),
@@ -151,6 +158,8 @@ _HOMES = {
     "vectors.embeddings": ("Embeddings",),
     "vectors.tokens": ("TokenEmbeddings",),
     "vectors.maxsim": ("maxsim",),
+    "endpoints.classify": ("Classification", "ClassifyRequest"),
+    "vectors.sparse": ("SparseEmbeddings",),
 }
 
 

@@ -17,13 +17,17 @@ from ._flow import Flow
 from ._inputs import at_least, invalid
 from ._secrets import APIKey, check_key
 from ._transport import AsyncTransport, SyncTransport
-from .endpoints import pooling, tokenize  # noqa: F401 - bodies that `send` takes
+from .endpoints import tokenize  # noqa: F401 - bodies that `send` takes
+from .endpoints.classify import classify
 from .endpoints.embed import embed
+from .endpoints.embed_sparse import embed_sparse
+from .endpoints.embed_tokens import embed_tokens
 from .endpoints.ocr import ocr
 from .endpoints.rerank import rerank
 from .endpoints.score import score
 from .endpoints.send import send
 from .endpoints.servers import servers
+from .endpoints.token_classify import token_classify
 from .endpoints.transcribe import transcribe
 from .endpoints.translate import translate
 from .gates import Validation
@@ -42,8 +46,12 @@ class _Endpoints:
     is_async: ClassVar[bool] = False
 
     embed = Endpoint(embed)
+    embed_tokens = Endpoint(embed_tokens)
+    embed_sparse = Endpoint(embed_sparse)
     rerank = Endpoint(rerank)
     score = Endpoint(score)
+    classify = Endpoint(classify)
+    token_classify = Endpoint(token_classify)
     transcribe = Endpoint(transcribe)
     translate = Endpoint(translate)
     ocr = Endpoint(ocr)

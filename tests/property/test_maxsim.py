@@ -99,6 +99,15 @@ def test_the_mean_is_of_unit_length_and_of_nothing_it_is_nan(arrays) -> None:
         np.testing.assert_allclose(mean, exact / np.linalg.norm(exact), rtol=1e-3, atol=1e-4)
 
 
+@given(arrays=items(), first=st.integers(0, 3), last=st.integers(0, 3))
+def test_the_mean_leaves_out_what_it_is_told_to(arrays, first, last) -> None:
+    means = TokenEmbeddings.from_arrays(arrays).mean(skip=(first, last)).vectors
+    for mean, array in zip(means, arrays, strict=True):
+        kept = array[first : len(array) - last]
+        exact = kept.mean(axis=0) if len(kept) else np.full(WIDTH, np.nan)
+        np.testing.assert_allclose(mean, exact / np.linalg.norm(exact), rtol=1e-3, atol=1e-4)
+
+
 def test_a_single_array_is_one_item_and_three_axes_are_many() -> None:
     rng = np.random.default_rng(0)
     query, cube = rng.standard_normal((2, 3)), rng.standard_normal((4, 5, 3))

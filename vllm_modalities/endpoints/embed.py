@@ -19,6 +19,7 @@ from ..vectors import decode
 from ..vectors.embeddings import Embeddings
 from ._pooling import ChatFields
 from ._prompts import missing_prompt, prompt_for
+from ._ranking import score_type
 from ._rows import Matrix, Route, Rows, is_raw
 from .cohere_embed import CohereEmbedRequest, CohereRoute, server_name
 
@@ -50,6 +51,11 @@ class EmbeddingRequest(ChatFields):
     endianness: Literal["native", "big", "little"] | None = None
     dimensions: int | None = None
     media_io_kwargs: Mapping[str, Any] | None = None
+
+    @classmethod
+    def suits(cls, server: ServerInfo) -> bool:
+        """From vLLM 0.33.0 on the route may give a vector a token, which is `embed_tokens`'."""
+        return score_type(server) != "late-interaction" and super().suits(server)
 
     def limits(self, server: ServerInfo) -> Iterable[Finding]:
         """`dimensions` against the model's width and the sizes it takes."""

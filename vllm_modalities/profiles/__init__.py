@@ -5,6 +5,7 @@ from __future__ import annotations
 from ._profile import (
     UNKNOWN,
     EmbedProfile,
+    Mark,
     OCRProfile,
     Profile,
     RerankProfile,
@@ -31,6 +32,7 @@ __all__ = [
     "PROFILES",
     "UNKNOWN",
     "EmbedProfile",
+    "Mark",
     "OCRProfile",
     "Profile",
     "RerankProfile",

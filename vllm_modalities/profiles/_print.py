@@ -57,6 +57,7 @@ token of the document (MaxSim)ˢ.
 LATE_COLUMNS: Columns = {
     "Unit length": ("normalized",),
     "Width": ("embedding_size",),
+    "Markers": ("marks",),
     "Tokens": ("context",),
 }
 
@@ -168,6 +169,7 @@ WORDS: Mapping[str, Callable[[Any], str]] = {
     "languages": lambda codes: f"{len(codes)} of them",
     "translates_into": lambda codes: ", ".join(f"`{code}`" for code in codes),
     "vllm_xargs": lambda arguments: f"`{json.dumps(arguments)}`",
+    "marks": lambda marks: ", ".join(f"`{mark.marker}`" for mark in marks.values()),
     "normalized": lambda unit: "yes" if unit else "no",
 }
 """How facts read that do not speak for themselves."""

@@ -16,6 +16,25 @@ Sources = Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Mark:
+    """How a late-interaction model's texts of one type read, as tokens.
+
+    Attributes:
+        marker: What stands after the first token.
+        number: That token's number, where a tokenizer does not read its name out of a text.
+        length: Tokens of the whole at most; None is no bound.
+        fill: The token that fills it up to `length`; None is none.
+        drops: Tokens of one of these characters have no vector that counts.
+    """
+
+    marker: str
+    number: int | None = None
+    length: int | None = None
+    fill: str | None = None
+    drops: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class EmbedProfile:
     """What an embedding model is and needs.
 
@@ -28,6 +47,7 @@ class EmbedProfile:
         context: Tokens it reads at most.
         prompts: What goes before a text, by input type (`"query"`, `"document"` …); `""` is
             nothing. Empty if it is not known.
+        marks: Markers among a text's tokens, by input type, for models with a vector a token.
         sources: Where each fact is from, by its name.
     """
 
@@ -37,6 +57,7 @@ class EmbedProfile:
     matryoshka: tuple[int, ...] | range | None = None
     context: int | None = None
     prompts: Mapping[str, str] = field(default_factory=dict)
+    marks: Mapping[str, Mark] = field(default_factory=dict)
     sources: Sources
 
     @property

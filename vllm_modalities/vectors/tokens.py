@@ -143,18 +143,29 @@ class TokenEmbeddings(Sequence[NDArray[np.float32]]):
         numbers = np.rint(vectors / scales[:, np.newaxis]).astype(np.int8)
         return replace(self, vectors=numbers, scales=scales)
 
-    def mean(self) -> Embeddings:
+    def mean(self, *, skip: tuple[int, int] = (0, 0)) -> Embeddings:
         """One vector an item: the mean of its tokens' vectors, of unit length.
+
+        That is the card's way to one vector for models that have no other, such as
+        jina-embeddings-v4-vllm, from vectors that are not of unit length (`normalize=False`).
+
+        Args:
+            skip: How many tokens are left out at the beginning and at the end of each item.
 
         An item without tokens has a row of NaN.
         """
-        sums = np.full((len(self), self.dimensions), np.nan, np.float32)
-        filled = self.lengths > 0
+        first, last = skip
+        begins, lengths = self.offsets[:-1] + first, self.lengths - first - last
+        filled = lengths > 0
+        means = np.full((len(self), self.dimensions), np.nan, np.float32)
         if filled.any():
-            vectors = self.rows(0, len(self))
-            sums[filled] = np.add.reduceat(vectors, self.offsets[:-1][filled], axis=0)
+            kept = np.repeat(begins[filled], lengths[filled])
+            within = starts(lengths[filled])
+            kept += np.arange(len(kept)) - np.repeat(within[:-1], lengths[filled])
+            vectors = self.rows(0, len(self))[kept]
+            means[filled] = np.add.reduceat(vectors, within[:-1], axis=0)
         return Embeddings(
-            unit(sums),
+            unit(means),
             model=self.model,
             usage=self.usage,
             transport=self.transport,
