@@ -12,6 +12,7 @@ from ._pooling import PoolingFields
 
 Item: TypeAlias = str | Mapping[str, Any]
 """A text, or `{"content": [parts]}` for models that see images."""
+ABOVE_COSINE = 1.01  # half precision may bring a cosine a little above 1
 ScoreType = Literal["cross-encoder", "bi-encoder", "late-interaction"]
 
 
@@ -75,12 +76,14 @@ class RankingFields(PoolingFields):
             )
 
 
-def score_type(server: ServerInfo) -> ScoreType | None:
-    """What a server's scores are, by its routes; None where it lists none.
+def score_type(server: ServerInfo, scores: Iterable[float] = ()) -> ScoreType | None:
+    """What a server's scores are, by its routes and by what it has given; None where it tells none.
 
     Source: vLLM 0.32.0: a one-label classifier registers /classify, an embedder /v1/embeddings,
-    a late-interaction model neither (vllm/entrypoints/pooling/factories.py). From 0.33.0 on that
-    has /v1/embeddings too, but no /v2/embed (pooling/token_embed/api_router.py).
+    a late-interaction model neither (vllm/entrypoints/pooling/factories.py); but an embedder that
+    is served with `--pooler-config.task token_embed` does too, and only its scores show that they
+    are no cosines. From 0.33.0 on /v1/embeddings may give a vector a token, and only /v2/embed one
+    a text (pooling/token_embed/api_router.py).
     """
     if not server.routes:
         return None
@@ -89,4 +92,5 @@ def score_type(server: ServerInfo) -> ScoreType | None:
     embeds = "/v1/embeddings" in server.routes
     if embeds and server.version is not None and server.version >= "0.33.0":
         embeds = "/v2/embed" in server.routes
-    return "bi-encoder" if embeds else "late-interaction"
+    is_cosine = all(abs(score) < ABOVE_COSINE for score in scores)
+    return "bi-encoder" if embeds and is_cosine else "late-interaction"

@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._context import Target
-from .._flow import Flow, Response, Work
+from .._flow import Flow, Response, Together, Work
 from .._many import Failure, OnError, batches, each
 from .._results import AnswerModel, Usage, UsageBody, words
-from ..errors import Finding
+from ..errors import BadRequestError, Finding, UnsupportedTaskError, VLLMModalitiesError
 from ..vectors.tokens import TokenEmbeddings
 from ._content import Chat, Item, tokens_of
 from ._marking import Kept, all_of
@@ -25,6 +25,8 @@ from .pooling import PoolingRequest
 # Inputs of one request at most: the `metadata` header takes some 130 bytes for each, and proxies
 # commonly give up on 4,096 bytes of headers.
 BATCH_COUNT, BATCH_TOKENS = 24, 16_384
+# vLLM 0.21.0 vllm/entrypoints/pooling/base/serving.py names the flag; seen on 0.32.0.
+OTHER_TASK = "--pooler-config.task"
 OURS = ("input", "messages", "task", "encoding_format", "embed_dtype", "endianness")
 """Fields that the methods set themselves."""
 
@@ -80,7 +82,10 @@ class TokenRows:
     def run(self, batch: Sequence[int]) -> Flow[list[Failure]]:
         """Ask for the inputs at these positions; one whose numbers are not finite fails."""
         fields, doubts = yield from sent([self._items[place] for place in batch])
-        response = yield from self._target.post(self._body(fields))
+        # A refusal is an answer here, and Together hands errors over as outcomes.
+        (response,) = yield from Together([self._target.post(self._body(fields))])
+        if isinstance(response, VLLMModalitiesError):
+            raise self._explained(response)
         arrays, usage = yield from Work(lambda: self._read(response, len(batch)))
         self.usages.append(usage)
         self.findings.update(dict.fromkeys([*doubts, *response.findings]))
@@ -118,6 +123,15 @@ class TokenRows:
     def harmless(self) -> Flow[None]:
         """Ask for one short text, to see whether it is the options that are refused."""
         yield from self._target.post(self._body({"input": ("a",)}))
+
+    def _explained(self, error: VLLMModalitiesError) -> VLLMModalitiesError:
+        """The error, or what it means where the server was started for another task."""
+        if not isinstance(error, BadRequestError) or OTHER_TASK not in error.message:
+            return error
+        return UnsupportedTaskError(
+            f"{error.server} was started for another task: {error.message}. Serve the model with"
+            f" {OTHER_TASK} {self._template.task}"
+        )
 
     def _body(self, fields: dict[str, Any]) -> PoolingRequest:
         wire = {"encoding_format": self._format(), "endianness": "little"}

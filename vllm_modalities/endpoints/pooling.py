@@ -39,10 +39,13 @@ class TokenEmbedRequest(PoolingRequest):
 
     @classmethod
     def suits(cls, server: ServerInfo) -> bool:
-        kind = score_type(server)
-        if kind == "bi-encoder" and server.version is not None:
-            return super().suits(server) and server.version < "0.21.0"
-        return super().suits(server) and kind in (None, "late-interaction")
+        # An embedder may have been started for it, and has the same routes then.
+        return super().suits(server) and score_type(server) != "cross-encoder"
+
+    @classmethod
+    def preference(cls, server: ServerInfo) -> int:
+        """What is made for it goes before what may have been started for it."""
+        return 0 if score_type(server) == "late-interaction" else 1
 
 
 class TokenClassifyRequest(PoolingRequest):

@@ -189,11 +189,12 @@ def rerank(
     template, sides, findings = yield from prepared(target, template, Sides([question], items))
     ratings = Ratings(target, Route(template, ("query", "documents"), read_ranking), sides)
     failures = yield from ratings.fill(asked)
+    ranked = _best(ratings, own, template.top_n)
     result = RerankResult(
-        ranked=_best(ratings, own, template.top_n),
+        ranked=ranked,
         model=target.model,
         usage=sum(ratings.usages, Usage()),
-        score_type=score_type(target.info),
+        score_type=score_type(target.info, (found.score for found in ranked[:1])),
         warnings=words([*findings, *ratings.findings]),
         failures=tuple(failures),
         raw=tuple(ratings.raws) if context.options.keep_raw else None,

@@ -186,7 +186,7 @@ def score(
         scores=ratings.scores.reshape(shape).astype(np.float32),
         model=target.model,
         usage=sum(ratings.usages, Usage()),
-        score_type=score_type(target.info),
+        score_type=score_type(target.info, [np.nan_to_num(ratings.scores).max()]),
         warnings=words([*findings, *ratings.findings]),
         failures=tuple(failures),
         raw=tuple(ratings.raws) if context.options.keep_raw else None,

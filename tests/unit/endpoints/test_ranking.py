@@ -356,3 +356,10 @@ def test_a_request_of_scores_wants_as_many_of_each() -> None:
 def test_the_kind_of_score_shows_in_the_routes(routes, version, expected) -> None:
     server = FakeVLLM(routes=(*routes, RERANK, "/v1/score"), version=version)
     assert Play(server).call(rerank, "q", ["a"]).score_type == expected
+
+
+@pytest.mark.parametrize(("top", "expected"), [(1.0, "bi-encoder"), (4.5, "late-interaction")])
+def test_scores_above_1_are_no_cosines(talk, top, expected) -> None:
+    fake = FakeVLLM(score=lambda _, document: top if document == "best" else -0.5)
+    assert talk(fake).rerank("q", ["a", "best"]).score_type == expected
+    assert talk(fake).score("q", ["a", "best"]).score_type == expected

@@ -219,28 +219,35 @@ def test_answers_are_kept_only_when_asked_for(talk) -> None:
     assert len(talk(server(), keep_raw=True).embed_tokens("a").raw) == 1
 
 
-@pytest.mark.parametrize(
-    ("task", "version", "does"),
-    [
-        ("late-interaction", "0.32.0", True),
-        ("embed", "0.32.0", False),
-        ("embed", "0.20.2", True),
-        ("cross-encoder", "0.32.0", False),
-    ],
-)
-def test_it_goes_to_servers_that_give_a_vector_a_token(task, version, does) -> None:
-    fake = FakeVLLM(task, version=version, routes=(*ROUTES[task], POOLING))
-    if does:
-        assert len(Play(fake).call(embed_tokens, "a")) == 1
-        return
-    with pytest.raises(UnsupportedTaskError, match="embed_tokens"):
-        Play(fake).call(embed_tokens, "a")
+def test_what_is_made_for_it_goes_before_an_embedder_that_may_do_it() -> None:
+    embedder = FakeVLLM(routes=(*ROUTES["embed"], POOLING))
+    late = server(model="late")
+    network = {"http://a": embedder, "http://b": late}
+    assert Play(network).call(embed_tokens, "a").model == "late"
+    assert Play(embedder).call(embed_tokens, "a").model == "m"
+    with pytest.raises(UnsupportedTaskError, match="no configured server does 'embed_tokens'"):
+        Play(FakeVLLM("cross-encoder")).call(embed_tokens, "a")
+
+
+def test_a_server_that_was_started_for_another_task_is_told_with_the_flag(talk) -> None:
+    fake = FakeVLLM(routes=(*ROUTES["embed"], POOLING))
+    words = "Try switching the model's pooling_task via --pooler-config.task token_embed."
+    fake.always(POOLING, status(400, words))
+    with pytest.raises(UnsupportedTaskError, match="Serve the model with --pooler"):
+        talk(fake).embed_tokens(TEXTS)
+
+
+def test_embed_on_a_server_that_answers_501_names_the_method_that_it_has(talk) -> None:
+    fake = FakeVLLM()
+    fake.always("/v1/embeddings", status(501, "The model does not support Embeddings API"))
+    with pytest.raises(UnsupportedTaskError, match=r"has embed_tokens\(\)"):
+        talk(fake).embed("a")
 
 
 @pytest.mark.parametrize("routes", [ALL, (*ALL, "/v1/embeddings")])
 def test_embed_names_the_method_that_a_model_with_many_vectors_has(talk, routes) -> None:
     fake = FakeVLLM(version="0.33.0", routes=routes)
-    with pytest.raises(UnsupportedTaskError, match=r"use embed_tokens\(\)"):
+    with pytest.raises(UnsupportedTaskError, match=r"has embed_tokens\(\)"):
         talk(fake).embed("a")
     assert fake.posts == []
 
