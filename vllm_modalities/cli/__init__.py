@@ -5,6 +5,7 @@ from __future__ import annotations
 import typer
 
 from .demo import demo
+from .rerank import rerank, score
 
 app = typer.Typer(
     name="vllm-modalities",
@@ -22,3 +23,5 @@ def _main() -> None:
 
 
 app.command()(demo)
+app.command()(rerank)
+app.command()(score)
