@@ -134,7 +134,8 @@ def _spelled(replica: Replica, body: RequestModel, request: Request) -> Flow[Res
             if not _is_missing_task(error):
                 raise
             replica.lacks(body.TASK)
-            raise UnsupportedTaskError(f"{replica.url} says: {error.message}") from error
+            cure = "; a model with a vector a token has embed_tokens()" * (body.TASK == "embed")
+            raise UnsupportedTaskError(f"{replica.url} says: {error.message}{cure}") from error
     raise UnsupportedTaskError(
         f"{replica.url} has no route {' or '.join(body.PATHS)}: its model does not do this;"
         " `client.servers()` shows what each server does"

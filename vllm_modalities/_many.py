@@ -87,8 +87,13 @@ def each(
     return sorted(failures, key=lambda failure: failure[0])
 
 
-def settle(results: R, failures: Sequence[Failure], *, on_error: OnError) -> R:
+def settle(
+    results: R, failures: Sequence[Failure], *, on_error: OnError, count: int | None = None
+) -> R:
     """`results`, or the error that `failures` amount to.
+
+    Args:
+        count: How many items there were, where `results` has not one for each.
 
     Raises:
         VLLMModalitiesError: The only item's own error, or the one that all items share.
@@ -96,13 +101,13 @@ def settle(results: R, failures: Sequence[Failure], *, on_error: OnError) -> R:
     """
     if not failures:
         return results
-    first = failures[0][1]
+    first, count = failures[0][1], len(results) if count is None else count
     words = {str(error) for _, error in failures}
-    if len(failures) == len(results) and len(words) == 1:
+    if len(failures) == count and len(words) == 1:
         raise first
     if on_error == "return":
         return results
-    raise PartialFailureError(results, failures)
+    raise PartialFailureError(results, failures, count=count)
 
 
 def _batch(

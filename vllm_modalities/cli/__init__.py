@@ -5,6 +5,7 @@ from __future__ import annotations
 import typer
 
 from .demo import demo
+from .rerank import rerank, score
 from .simulate import simulate
 
 app = typer.Typer(
@@ -24,3 +25,5 @@ def _main() -> None:
 
 app.command()(demo)
 app.command()(simulate)
+app.command()(rerank)
+app.command()(score)
