@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from .._results import Usage
 from ..errors import VLLMModalitiesError
-from .embeddings import Embeddings, unit
+from .compare import unit
+from .embeddings import Embeddings
 from .maxsim import Offsets, Scores, Tokens, maxsim, starts
 
 Storage = Literal["float16", "int8"]
