@@ -116,7 +116,8 @@ class Rows:
         gate = repairs("embeddings-chunked-norm", response.release)
         if gate is None or self._normalize is False:
             return [], vectors
-        lengths = np.linalg.norm(vectors, axis=1)
+        with np.errstate(over="ignore", invalid="ignore"):  # such a length is no finite number
+            lengths = np.linalg.norm(vectors, axis=1)
         off = np.isfinite(lengths) & (np.abs(lengths - 1) > UNIT) & (lengths > 0)
         embed = self._target.profile.embed
         # One vector of unit length shows that the model's are meant to be.

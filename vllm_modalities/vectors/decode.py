@@ -45,7 +45,8 @@ def from_numbers(rows: Sequence[Sequence[float | None]]) -> Matrix:
     widths = sorted({len(row) for row in rows})
     if len(widths) != 1:
         raise ValueError(f"vectors are {widths} numbers wide, not equally")
-    return np.array(rows, dtype=np.float32)
+    with np.errstate(over="ignore"):  # too large for float32 is infinite, which callers look for
+        return np.array(rows, dtype=np.float32)
 
 
 def from_body(body: bytes, count: int, width: int) -> Matrix:
