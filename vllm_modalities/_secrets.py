@@ -11,7 +11,7 @@ from ._inputs import invalid
 
 APIKey = str | Callable[[], str] | None
 
-_TELLING = re.compile(r"auth|key|token|secret|cookie", re.IGNORECASE)
+_TELLING = re.compile(r"auth|key|token|secret|cookie|pass|credential", re.IGNORECASE)
 SHORTEST = 3  # characters; hiding less would garble every message
 
 

@@ -128,7 +128,7 @@ class _Exchange:
             )
         raise status_class(status)(
             status,
-            self.hide(said(content)),
+            said(content, self.hide),
             server=server,
             request_id=self._request_id(),
             body=hidden_in(content, self.hide),
