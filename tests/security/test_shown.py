@@ -8,6 +8,7 @@ import traceback
 from html.parser import HTMLParser
 from pathlib import Path
 
+import httpx
 import pytest
 from _script import FakeVLLM, body, mock_transport
 from hypothesis import example, given
@@ -15,7 +16,6 @@ from hypothesis import strategies as st
 from PIL import Image
 from typer.testing import CliRunner
 
-import httpx
 import vllm_modalities
 from vllm_modalities import (
     APIStatusError,
