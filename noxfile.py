@@ -7,13 +7,15 @@ from pathlib import Path
 
 import nox
 
-nox.options.sessions = ["lint", "tests", "interchange", "wheel", "docs"]
+nox.options.sessions = ["lint", "tests", "floor", "interchange", "wheel", "docs"]
 nox.options.reuse_existing_virtualenvs = True
 nox.options.error_on_missing_interpreters = True
 nox.needs_version = ">=2024.4"
 
-TEST = ["pytest>=8", "pytest-cov>=5", "hypothesis>=6.100", "trio>=0.25", "httpx2>=2.12"]
+TEST = ["pytest>=8", "pytest-cov>=5", "hypothesis>=6.100", "trio>=0.25", "httpx2>=2.6"]
 TEST += ["pybase64>=1.4"]  # both ways to read base64 are tested
+FOLDERS = ("unit", "property", "security", "fuzz", "contract", "docs")
+OFFLINE = tuple(f"tests/{folder}" for folder in FOLDERS)
 
 
 @nox.session
@@ -31,10 +33,41 @@ def tests(session: nox.Session) -> None:
     """Unit and property tests, without a server; every branch of the core is run."""
     session.install("-e", ".[simulator]", *TEST)
     session.run(
-        *("pytest", "tests/unit", "tests/property", "tests/docs", "tests/contract"),
+        *("pytest", *OFFLINE),
         *("--cov", "--cov-report=term-missing:skip-covered", "--cov-fail-under=100"),
         *session.posargs,
     )
+
+
+@nox.session(python="3.11")
+def floor(session: nox.Session) -> None:
+    """The same tests with the oldest Python and the oldest releases that pyproject.toml allows."""
+    session.install("uv>=0.5")
+    oldest = resolved(session, "lowest-direct")
+    session.install("-e", ".[simulator]", *TEST, "--constraint", oldest)
+    session.run("pytest", "-q", *OFFLINE, *session.posargs)
+
+
+@nox.session
+def audit(session: nox.Session) -> None:
+    """Known vulnerabilities of the newest dependencies; fails where PyPI does not tell of them."""
+    session.install("uv>=0.5", "pip-audit>=2.7")
+    session.run("pip-audit", "--strict", "--no-deps", "--disable-pip", "-r", resolved(session))
+
+
+def resolved(session: nox.Session, resolution: str = "highest") -> str:
+    """A file of the releases that are installed; uv is in the session."""
+    file = str(Path(session.create_tmp()) / f"{resolution}.txt")
+    options = ("--quiet", "--resolution", resolution, "--extra", "simulator", "--output-file", file)
+    session.run("uv", "pip", "compile", *options, "pyproject.toml")
+    return file
+
+
+@nox.session
+def fuzz(session: nox.Session) -> None:
+    """New inputs, guided by coverage: `nox -s fuzz -- --minutes 60`; a finding fails it."""
+    session.install("-e", ".[cli]", *TEST, "atheris>=3")
+    session.run("python", "-m", "fuzz", *session.posargs, env={"PYTHONPATH": "tests"})
 
 
 @nox.session

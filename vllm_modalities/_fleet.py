@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 BaseURL = str | Sequence[str] | Mapping[str, str | Sequence[str]]
 
 # A DNS name, an IPv4 or an IPv6 address, as far as it matters here.
-_HOST = re.compile(r"(?!.*\.\.)[\w.~%-]+|[0-9a-f:.]+(%\w+)?", re.IGNORECASE)
+_HOST = re.compile(r"[\w~%-]{1,63}(\.[\w~%-]{1,63})*\.?|(?=.*:)[0-9a-f:.]+(%\w+)?", re.IGNORECASE)
 
 KNOWN_FOR = 300.0  # seconds until a server is asked again who it is
 FIRST_ASIDE, LONGEST_ASIDE = 1.0, 30.0  # seconds that a failing server is set aside
@@ -191,6 +191,7 @@ def _address(url: str) -> tuple[str, dict[str, str]]:
         raise _wrong_url(f"an address must be a text, not {type(url).__name__}")
     parts = urlsplit("")
     with suppress(ValueError):  # whose words, and context, would show a password
+        url.encode()
         parts = urlsplit(url if "://" in url else f"http://{url}")
     host, rest = parts.hostname, parts.path + parts.query + parts.fragment
     # An unquoted password with `/` or `#` in it ends up behind the host.
@@ -198,6 +199,8 @@ def _address(url: str) -> tuple[str, dict[str, str]]:
         raise _wrong_url(_hint(url))
     if parts.scheme not in ("http", "https"):
         raise _wrong_url(f"{parts.scheme}://{host} is not HTTP")
+    if parts.query or parts.fragment:
+        raise _wrong_url("behind ? or # stands what no request could carry")
     headers = {}
     if parts.username is not None:
         pair = f"{unquote(parts.username)}:{unquote(parts.password or '')}"

@@ -31,6 +31,8 @@ from .errors import (
 
 CONNECT = 5.0  # seconds at most for connecting
 KEEPALIVE = 3.0  # seconds; vLLM's uvicorn closes idle connections after 5 s
+# A proxy of the environment is never asked for what is on this machine.
+DIRECT = {f"all://{host}": None for host in ("localhost", "127.0.0.1", "[::1]")}
 
 
 @cache
@@ -60,7 +62,10 @@ class _Exchange:
         self._library, self._request = library, request
         self._name = f"{request.method} {request.path}"
         self.answer: _Answer | None = None  # once it has begun
-        headers = {**own_headers(), **_bearer(api_key), **request.headers}
+        given = {name.lower() for name in request.headers}  # these take the place of ours
+        ours = own_headers() | _bearer(api_key)
+        headers = {name: ours[name] for name in ours if name.lower() not in given}
+        headers |= request.headers
         for name, value in headers.items():
             check_value(name, value)
         self.hide = hider(headers)
@@ -99,6 +104,10 @@ class _Exchange:
                 server=self._request.server,
             ) from cause
 
+    def begun(self, answer: Any) -> None:
+        """The answer has begun; a user's own client may have added secrets to the request."""
+        self.answer, self.hide = answer, hider(dict(answer.request.headers))
+
     def late(self, where: str) -> APITimeoutError:
         return APITimeoutError(
             f"{where}: no complete answer within {self._request.timeout:.3g} s;"
@@ -128,7 +137,7 @@ class _Exchange:
             )
         raise status_class(status)(
             status,
-            self.hide(said(content)),
+            said(content, self.hide),
             server=server,
             request_id=self._request_id(),
             body=hidden_in(content, self.hide),
@@ -182,7 +191,7 @@ class SyncTransport:
         self._api_key = api_key
         self._library = _library_of(http_client) if http_client is not None else httpx
         self._owned = http_client is None
-        self._client = http_client or httpx.Client(limits=_limits(connections))
+        self._client = http_client or httpx.Client(limits=_limits(connections), mounts=DIRECT)
 
     def send(self, request: Request) -> Response:
         """One exchange; raises our errors."""
@@ -190,7 +199,8 @@ class SyncTransport:
         ends = time.monotonic() + request.timeout
         with exchange.translated():
             sent = self._client.build_request(**exchange.arguments)
-            exchange.answer = answer = self._client.send(sent, stream=True)
+            answer = self._client.send(sent, stream=True, follow_redirects=False)
+            exchange.begun(answer)
             try:
                 parts = []
                 for part in answer.iter_bytes():
@@ -213,14 +223,15 @@ class AsyncTransport:
         self._api_key = api_key
         self._library = _library_of(http_client) if http_client is not None else httpx
         self._owned = http_client is None
-        self._client = http_client or httpx.AsyncClient(limits=_limits(connections))
+        self._client = http_client or httpx.AsyncClient(limits=_limits(connections), mounts=DIRECT)
 
     async def send(self, request: Request) -> Response:
         """One exchange; raises our errors."""
         exchange = _Exchange(self._library, request, self._api_key)
         with exchange.translated(), anyio.move_on_after(request.timeout):
             sent = self._client.build_request(**exchange.arguments)
-            exchange.answer = answer = await self._client.send(sent, stream=True)
+            answer = await self._client.send(sent, stream=True, follow_redirects=False)
+            exchange.begun(answer)
             try:
                 content = b"".join([part async for part in answer.aiter_bytes()])
             finally:

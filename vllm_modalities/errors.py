@@ -25,6 +25,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from ._printable import printable
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
@@ -55,6 +57,9 @@ class Finding:
 
 class VLLMModalitiesError(Exception):
     """Base class of every error this package raises."""
+
+    def __str__(self) -> str:
+        return printable(super().__str__())  # servers' words are in it
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Errors cross process boundaries, and their constructors take more than `args`.

@@ -16,6 +16,7 @@ from rich.table import Table
 from rich.text import Text
 
 from .. import Client, UnsupportedTaskError, VLLMModalitiesError
+from .._printable import printable
 from .._rig import RigError, running
 
 SERVERS = ("embed", "rerank", "whisper-base", "deepseek-ocr")
@@ -56,7 +57,7 @@ def rerank(client: Client) -> Shown:
     )
     for rank, found in enumerate(ranking, 1):
         _add(table, str(rank), f"{found.score:.3f}", found.document)
-    note = Text(f"ranked by {ranking.model}, a {ranking.score_type}", style="dim")
+    note = Text(printable(f"ranked by {ranking.model}, a {ranking.score_type}"), style="dim")
     ranked = [{"index": found.index, "score": found.score} for found in ranking]
     values = {"model": ranking.model, "score_type": ranking.score_type, "ranked": ranked}
     return Shown(Group(table, note), values, ranking.model)
@@ -129,7 +130,7 @@ def demo(
             progress.print("`vllm-modalities demo --simulate` shows every job without vLLM.")
         raise typer.Exit(1) from None
     if as_json:
-        typer.echo(json.dumps(results, ensure_ascii=False, indent=2))
+        typer.echo(printable(json.dumps(results, ensure_ascii=False, indent=2)))
 
 
 def _results(
@@ -209,8 +210,8 @@ def _reporting(progress: Console) -> Iterator[Callable[[str], None]]:
 
 
 def _add(table: Table, *cells: str | Text) -> None:
-    """One row; what servers and files say is never taken for markup."""
-    table.add_row(*(Text(cell) if isinstance(cell, str) else cell for cell in cells))
+    """One row; what servers and files say is never taken for markup, nor obeyed by a terminal."""
+    table.add_row(*(Text(printable(cell)) if isinstance(cell, str) else cell for cell in cells))
 
 
 def _brief(text: str, limit: int = 160) -> str:

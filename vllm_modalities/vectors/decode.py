@@ -83,7 +83,8 @@ def from_numbers(
     widths = sorted({len(row) for row in rows})
     if len(widths) != 1:
         raise ValueError(f"vectors are {widths} numbers wide, not equally")
-    return np.array(rows, dtype=dtype)
+    with np.errstate(over="ignore"):  # too large for float32 is infinite, which callers look for
+        return np.array(rows, dtype=dtype)
 
 
 def from_body(body: Buffer, count: int, width: int, precision: Precision = FLOAT32) -> Matrix:
