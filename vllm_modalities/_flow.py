@@ -46,7 +46,7 @@ class Response:
     Attributes:
         status: The HTTP status.
         headers: Header values by lower-case name.
-        content: The whole body.
+        body: The whole body, in whichever form it was gathered; for reading only.
         server: The URL of the server that answered.
         findings: What was doubtful about the request on that server.
         release: That server's vLLM release, if it tells.
@@ -55,27 +55,32 @@ class Response:
 
     status: int
     headers: Mapping[str, str]
-    content: bytes
+    body: bytes | bytearray
     server: str = ""
     findings: tuple[Finding, ...] = ()
     release: ServerVersion | None = None
     hidden: Hide = field(default=str, repr=False)
 
+    @property
+    def content(self) -> bytes:
+        """The whole body."""
+        return bytes(self.body)
+
     def json(self) -> Any:
         """The body as JSON; ResponseError if it is not JSON, or an error in disguise."""
         try:
-            body = pydantic_core.from_json(self.content)
+            body = pydantic_core.from_json(self.body)
         except ValueError as error:
             raise self.fault(f"the answer is not JSON: {error}") from None
         # vLLM 0.15 and gateways answer some errors with status 200.
         if isinstance(body, dict) and (body.get("error") or body.get("object") == "error"):
-            raise self.fault(f"HTTP {self.status} with an error body: {said(self.content)}")
+            raise self.fault(f"HTTP {self.status} with an error body: {said(self.body)}")
         return body
 
     def parse(self, model: type[Body]) -> Body:
         """The JSON body as a `model`; ResponseError if it is not one."""
         try:
-            return model.model_validate_json(self.content)
+            return model.model_validate_json(self.body)
         except pydantic.ValidationError as error:
             self.json()  # says it better where the body is no JSON, or an error
             faults = "; ".join(
@@ -91,11 +96,11 @@ class Response:
             self.hidden(message),
             server=self.server,
             request_id=request_id and self.hidden(request_id),
-            body=hidden_in(self.content, self.hidden),
+            body=hidden_in(self.body, self.hidden),
         )
 
 
-def said(body: bytes, limit: int = 500) -> str:
+def said(body: bytes | bytearray, limit: int = 500) -> str:
     """What an error body says, in any of the shapes that vLLM and gateways use.
 
     Source: vLLM 0.16.0 to 0.33.0: `{"error": {"message": ...}}`, `{"error": "Unauthorized"}` from

@@ -34,11 +34,11 @@ def hider(headers: Mapping[str, str]) -> Callable[[str], str]:
     return hide
 
 
-def hidden_in(content: bytes, hide: Callable[[str], str]) -> bytes:
+def hidden_in(content: bytes | bytearray, hide: Callable[[str], str]) -> bytes:
     """`content` without the secrets; the same object, not a copy, where it holds none."""
     text = content.decode("latin-1")
     cleaned = hide(text)
-    return content if cleaned == text else cleaned.encode("latin-1")
+    return bytes(content) if cleaned == text else cleaned.encode("latin-1")
 
 
 def _parts(value: str) -> Iterator[str]:

@@ -16,6 +16,7 @@ from .._results import Usage, raw, words
 from .._wire import RequestModel
 from ..errors import Finding
 from ..gates import repairs
+from ..vectors import decode
 from ..vectors.embeddings import Embeddings
 
 THREAD_FROM = 100_000  # bytes of an answer from which reading it would hold up an event loop
@@ -73,7 +74,7 @@ class Rows:
         width = self._width()
         body = self._route.body(tuple(self._texts[place] for place in batch), width)
         response = yield from self._target.post(body)
-        if len(response.content) > THREAD_FROM:
+        if len(response.body) > THREAD_FROM:
             return (yield from Work(lambda: self._take(batch, response, width)))
         return self._take(batch, response, width)
 
@@ -90,7 +91,7 @@ class Rows:
     def _take(self, batch: Sequence[int], response: Response, width: int | None) -> list[Failure]:
         """Put the vectors into their places; gives the texts whose vector is not finite."""
         vectors, usage = self._route.read(response, len(batch), width)
-        finite = np.isfinite(vectors).all(axis=1)
+        failing = decode.not_finite(vectors)
         repaired, vectors = self._repaired(vectors, response)
         found = vectors.shape[1]
         with self._lock:
@@ -108,7 +109,7 @@ class Rows:
         self._vectors[batch[0] : batch[-1] + 1] = vectors
         return [
             (batch[row], response.fault(f"the vector of item {batch[row]} is not finite"))
-            for row in np.flatnonzero(~finite).tolist()
+            for row in failing
         ]
 
     def _repaired(self, vectors: Matrix, response: Response) -> tuple[list[Finding], Matrix]:

@@ -11,12 +11,13 @@ from .._context import Context, Target, Transport
 from .._flow import Flow, Response
 from .._inputs import at_least, invalid, one_of, texts_of, without
 from .._many import OnError, batches, each, settle
-from .._results import AnswerModel, Usage, UsageBody
+from .._results import Usage
 from .._sizes import ask_sizes, size_findings
 from ..errors import Finding
 from ..server import ServerInfo
 from ..vectors import decode
 from ..vectors.embeddings import Embeddings
+from ..vectors.listing import EmbeddingList, EmbeddingRow, sliced
 from ._pooling import ChatFields
 from ._prompts import missing_prompt, prompt_for
 from ._rows import Matrix, Route, Rows, is_raw
@@ -58,16 +59,6 @@ class EmbeddingRequest(ChatFields):
             yield from size_findings(self.dimensions, server.model(self.model), server.version)
 
 
-class _Row(AnswerModel):
-    index: int
-    embedding: str | list[float | None]
-
-
-class _EmbeddingList(AnswerModel):
-    data: list[_Row]
-    usage: UsageBody = UsageBody()
-
-
 class EmbeddingsRoute:
     """`/v1/embeddings`, in the leanest wire format that is safe."""
 
@@ -99,8 +90,12 @@ def read_vectors(response: Response, count: int, width: int | None) -> tuple[Mat
     """The vectors of an answer, in whichever format it came, in order."""
     try:
         if is_raw(response):
-            return decode.from_body(response.content, count, width or 0), None
-        body = response.parse(_EmbeddingList)
+            return decode.from_body(response.body, count, width or 0), None
+        listed = sliced(response.body, count)
+        if listed is not None and len(listed[0]) % (4 * count) == 0 < len(listed[0]):
+            raw, body = listed
+            return decode.from_body(raw, count, len(raw) // (4 * count)), body.usage.result()
+        body = response.parse(EmbeddingList)
         rows = sorted(body.data, key=lambda row: row.index)
         if [row.index for row in rows] != list(range(count)):
             raise ValueError(f"expected vectors 0 to {count - 1}, got {_brief(rows)}")
@@ -116,7 +111,7 @@ def read_vectors(response: Response, count: int, width: int | None) -> tuple[Mat
     return vectors, body.usage.result()
 
 
-def _brief(rows: Sequence[_Row]) -> str:
+def _brief(rows: Sequence[EmbeddingRow]) -> str:
     shown = ", ".join(str(row.index) for row in rows[:8])
     return f"{len(rows)} of them: {shown}{', …' if len(rows) > 8 else ''}"
 

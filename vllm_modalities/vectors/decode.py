@@ -3,12 +3,50 @@
 from __future__ import annotations
 
 import binascii
+import math
 from collections.abc import Sequence
+from functools import cache
+from typing import Protocol, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 Matrix = NDArray[np.float32]
+Buffer = bytes | bytearray | memoryview
+
+
+class _Decoder(Protocol):
+    def __call__(self, text: str | Buffer, *, validate: bool) -> bytes: ...
+
+
+@cache
+def _fast() -> _Decoder | None:
+    """pybase64's decoder, some twenty times as fast as Python's own, where it is installed."""
+    try:
+        from pybase64 import b64decode
+    except ImportError:
+        return None
+    return cast("_Decoder", b64decode)
+
+
+def base64_decoded(text: str | Buffer) -> bytes:
+    """The bytes that base64 stands for, nothing but base64 allowed.
+
+    Raises:
+        ValueError: It is not base64.
+    """
+    fast = _fast()
+    try:
+        return fast(text, validate=True) if fast else _plain(text)
+    except ValueError:
+        return _plain(text)  # which takes a little more, and says better what is wrong
+
+
+def _plain(text: str | Buffer) -> bytes:
+    try:
+        return binascii.a2b_base64(text, strict_mode=True)
+    except ValueError as error:
+        raise ValueError(f"a vector is not base64: {error}") from None
 
 
 def from_base64(rows: Sequence[str]) -> Matrix:
@@ -17,13 +55,10 @@ def from_base64(rows: Sequence[str]) -> Matrix:
     Raises:
         ValueError: A row is not base64, or as wide as no other.
     """
-    try:
-        return from_bytes([binascii.a2b_base64(row, strict_mode=True) for row in rows])
-    except binascii.Error as error:
-        raise ValueError(f"a vector is not base64: {error}") from None
+    return from_bytes([base64_decoded(row) for row in rows])
 
 
-def from_bytes(rows: Sequence[bytes]) -> Matrix:
+def from_bytes(rows: Sequence[Buffer]) -> Matrix:
     """Rows of raw little-endian float32. Shape (n, width).
 
     Raises:
@@ -48,8 +83,8 @@ def from_numbers(rows: Sequence[Sequence[float | None]]) -> Matrix:
     return np.array(rows, dtype=np.float32)
 
 
-def from_body(body: bytes, count: int, width: int) -> Matrix:
-    """`count` raw vectors back to back. Shape (count, width).
+def from_body(body: Buffer, count: int, width: int) -> Matrix:
+    """`count` raw vectors back to back; the array shares the body's memory. Shape (count, width).
 
     Raises:
         ValueError: The body is not that long.
@@ -60,3 +95,13 @@ def from_body(body: bytes, count: int, width: int) -> Matrix:
             f" {count * width * 4}"
         )
     return np.frombuffer(body, dtype="<f4").reshape(count, width)
+
+
+def not_finite(vectors: Matrix) -> list[int]:
+    """The rows that hold a number which is NaN or infinite."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        total = float(vectors.sum(dtype=np.float32))
+    if math.isfinite(total):  # so every number is, and the sum costs far less than looking at each
+        return []
+    bad: list[int] = np.flatnonzero(~np.isfinite(vectors).all(axis=1)).tolist()
+    return bad
