@@ -13,7 +13,7 @@ nox.options.error_on_missing_interpreters = True
 nox.needs_version = ">=2024.4"
 
 TEST = ["pytest>=8", "pytest-cov>=5", "hypothesis>=6.100", "trio>=0.25", "httpx2>=2.12"]
-TEST += ["pybase64>=1.4"]  # both ways to read base64 are tested
+TEST += ["httptools>=0.6", "pybase64>=1.4", "trustme>=1"]
 
 
 @nox.session

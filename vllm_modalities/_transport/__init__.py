@@ -16,10 +16,9 @@ from .._secrets import APIKey
 from ..errors import VLLMModalitiesError
 from . import library
 from .call import Call
-from .coding import unpacked
 from .connection import LateError
 from .heads import body_of, head_of, headers_of
-from .http1 import MalformedError
+from .http1 import MalformedError, Reader
 from .pool import Exchange, Pool
 from .waiting import run, run_async
 
@@ -45,11 +44,11 @@ class SyncTransport:
             return self._borrowed.send(request)
         call, exchange = self._own.begin(request)
         try:
-            body = unpacked(run(self._own.pool.send(exchange)))
+            reader = run(self._own.pool.send(exchange))
         except _FAULTS as error:
             failure = _failure(call, exchange, error)
         else:
-            return _result(call, exchange, body)
+            return _result(call, reader)
         raise failure  # here, so that it carries no context, which might show a secret
 
     def close(self) -> None:
@@ -73,11 +72,11 @@ class AsyncTransport:
             return await self._borrowed.send(request)
         call, exchange = self._own.begin(request)
         try:
-            body = unpacked(await run_async(self._own.pool.send(exchange)))
+            reader = await run_async(self._own.pool.send(exchange))
         except _FAULTS as error:
             failure = _failure(call, exchange, error)
         else:
-            return _result(call, exchange, body)
+            return _result(call, reader)
         raise failure  # here, so that it carries no context, which might show a secret
 
     async def close(self) -> None:
@@ -114,10 +113,9 @@ def _failure(call: Call, exchange: Exchange, error: Exception) -> VLLMModalities
     return call.broken(error)
 
 
-def _result(call: Call, exchange: Exchange, body: bytes | bytearray) -> Response:
-    assert exchange.reader is not None
-    call.heard(exchange.reader.status, exchange.reader.headers)
-    return call.result(body)
+def _result(call: Call, reader: Reader) -> Response:
+    call.heard(reader.status, reader.headers)
+    return call.result(reader.body)
 
 
 def proxied() -> bool:

@@ -38,6 +38,20 @@ class Call:
         """The answer has begun; a status of 0 says that it has not."""
         self.status, self.headers = status, headers
 
+    def unpacked(self) -> None:
+        """Raise ResponseError if the body is compressed: a small one may fill the memory."""
+        packed = self.headers.get("content-encoding", "identity")
+        if packed != "identity":
+            raise self._fault(
+                f"the answer to {self._name} is packed ({packed}), which was not asked for;"
+                " turn that off in the gateway that does it"
+            )
+
+    def _fault(self, message: str, *, cut: bool = False) -> ResponseError:
+        return ResponseError(
+            self.hide(message), server=self.request.server, request_id=self._request_id(), cut=cut
+        )
+
     @property
     def _name(self) -> str:
         return f"{self.request.method} {self.request.path}"
@@ -59,12 +73,7 @@ class Call:
         reason = self.hide(str(error) or type(error).__name__)
         told: VLLMModalitiesError
         if 200 <= self.status < 400:
-            told = ResponseError(
-                f"the answer to {self._name} stopped half-way: {reason}",
-                server=self.request.server,
-                request_id=self._request_id(),
-                cut=True,
-            )
+            told = self._fault(f"the answer to {self._name} stopped half-way: {reason}", cut=True)
         else:
             told = APIConnectionError(
                 f"no answer to {self._name}: {reason}. Is the server up, and is the address right?",
@@ -77,16 +86,15 @@ class Call:
 
     def result(self, body: bytes | bytearray) -> Response:
         """The answer, if it is one; raises the error that it is otherwise."""
+        self.unpacked()
         headers, server = self.headers, self.request.server
         if 200 <= self.status < 300:
             return Response(self.status, headers, body, server, hidden=self.hide)
         if self.status < 400:
-            place = self.hide(headers.get("location", "an unknown place"))
-            raise ResponseError(
+            place = headers.get("location", "an unknown place")
+            raise self._fault(
                 f"HTTP {self.status}: {self.request.path} is moved to {place};"
-                " redirects are not followed, give the new address as `base_url`",
-                server=server,
-                request_id=self._request_id(),
+                " redirects are not followed, give the new address as `base_url`"
             )
         raise status_class(self.status)(
             self.status,

@@ -16,12 +16,13 @@ from errno import EINPROGRESS, EWOULDBLOCK
 from selectors import EVENT_READ, EVENT_WRITE
 from typing import Any, TypeVar
 
-from .http1 import BUFFER, Reader
+from .http1 import Reader
 
 A = TypeVar("A")
 T = TypeVar("T")
 
 IN_ONE_PIECE = 65_536  # bytes of a request up to which its head and its body are sent together
+BUFFER = 128 * 1024  # bytes read at once
 TURNS = 16  # reads after which others have a chance to run: about 2 MiB of chunks
 Address = tuple[socket.AddressFamily, socket.SocketKind, int, str, Any]  # as getaddrinfo gives it
 
@@ -83,30 +84,26 @@ class Connection:
                 yield from self._send(part, ends)
         except OSError as error:
             refused = error  # a server may refuse a request, and say why, before it has all of it
-        turn = 0
+        turn, view = 0, memoryview(self._buffer)
         while not reader.done:
             turn += 1
             if turn % TURNS == 0:
                 yield Wait(self._socket, 0, ends)
             try:
                 count = yield from _unblocked(
-                    self._socket, EVENT_READ, ends, self._socket.recv_into, reader.room()
+                    self._socket, EVENT_READ, ends, self._socket.recv_into, self._buffer
                 )
             except OSError as error:
                 raise refused or error from None
             if count == 0 and refused and not reader.status:
                 raise refused
-            reader.came(count)
+            reader.came(view[:count])
 
     def _send(self, part: bytes, ends: float) -> Waiting[None]:
         left = memoryview(part)
         while left:
             sent = yield from _unblocked(self._socket, EVENT_WRITE, ends, self._socket.send, left)
             left = left[sent:]
-
-    def reader(self) -> Reader:
-        """For the next answer."""
-        return Reader(self._buffer)
 
     def is_open(self) -> bool:
         """Whether nothing came while it was idle: what can come then is the server's closing it."""

@@ -1,200 +1,152 @@
-"""One HTTP/1.1 answer, understood from its bytes as they come; no I/O.
+"""One HTTP/1.1 answer out of its bytes, without I/O: by h11, or by httptools if it is installed.
 
-h11 spends more on an answer than all else that a call does (docs/performance.md has the figures),
-since a server sends raw vectors in one chunk each. What is read here is a part of RFC 9112 and
-no looser than h11's reading of it, against which it is tested.
+httptools (extra `fast`) is a binding of llhttp, the parser of Node.js. A server sends raw vectors
+in one chunk each, and reading those takes h11 most of the time of a call.
 """
 
 from __future__ import annotations
 
-import re
-import sys
-from collections.abc import Mapping
+import abc
+import importlib.util
+from collections.abc import Iterable, Mapping
+from functools import cache
 
-BUFFER = 128 * 1024  # bytes taken from the network at once; a head is no longer either
-LINE = 4096  # bytes of the line before a chunk, at most
-AT_ONCE = 256 * 2**20  # bytes of a body for which room is made before they have come
+import h11
 
-_STATUS = re.compile(r"HTTP/1\.([01]) ([1-5]\d\d)(?: [^\x00-\x08\n-\x1f\x7f]*)?", re.ASCII)
-_FIELD = re.compile(r"([\w!#$%&'*+.^`|~-]+):[ \t]*([^\x00-\x08\n-\x1f\x7f]*?)[ \t]*", re.ASCII)
-_SIZE = re.compile(rb"([0-9A-Fa-f]{1,15})[ \t]*(?:;[^\x00-\x08\n-\x1f\x7f]*)?")
-_LENGTH = re.compile(r"\d{1,18}", re.ASCII)
+HEAD = 100 * 1024  # bytes that the head of an answer may have, as in httpx
+LARGEST = 2**31  # bytes that an answer may have, so that one without end does not fill the memory
+
+_ASKED = h11.Request(method="POST", target="/", headers=[("Host", "-")])
 
 
 class MalformedError(Exception):
     """What came is not HTTP/1.1, or not all of it came."""
 
 
-class Reader:
-    """Reads one answer to a request that was no HEAD.
-
-    `room()` says where the next bytes go, `came(count)` that they are there.
-
-    Args:
-        buffer: `BUFFER` bytes, used until the answer is `done`.
+class Reader(abc.ABC):
+    """Reads one answer, to a request that was no HEAD.
 
     Attributes:
         status: 0 until the head has come.
         headers: Values by lower-case name; several of one name are joined by commas.
         body: What has come of it.
+        begun: Whether anything has come.
         done: Whether all has come.
         reusable: Whether the connection may carry another request after that.
-        begun: Whether anything has come.
     """
 
-    def __init__(self, buffer: bytearray) -> None:
+    def __init__(self) -> None:
         self.status = 0
         self.headers: Mapping[str, str] = {}
         self.body = bytearray()
-        self.done = False
-        self.reusable = self.begun = False
-        self._buffer, self._view = buffer, memoryview(buffer)
-        self._have = 0  # bytes in the buffer that are not understood yet
-        self._left = 0  # bytes of the body, or of its present chunk, that are still to come
-        self._chunked = self._until_closed = False  # how the body ends
-        self._between = False  # whether a line break is due before the next chunk
-        self._target: memoryview | None = None  # where a body of known length goes
+        self.done = self.reusable = False
+        self._size = 0
 
-    def room(self) -> memoryview:
-        """Where the next bytes go."""
-        return self._view[self._have :] if self._target is None else self._target
+    @property
+    def begun(self) -> bool:
+        return self._size > 0
 
-    def came(self, count: int) -> None:
-        """So many bytes have been put there; 0 means that no more will come.
+    def came(self, data: memoryview) -> None:
+        """These bytes came; none means that no more will.
 
         Raises:
-            MalformedError: They make no HTTP/1.1 answer.
+            MalformedError: They make no HTTP/1.1 answer, or one that is too large.
         """
-        self.begun = self.begun or count > 0
-        if count == 0:
-            self._over()
-        elif self._target is not None:
-            self._target = self._target[count:]
-            self.done = not self._target
-        else:
-            self._have += count
-            at = 0 if self.status else self._head()
-            if self.status:
-                self._rest(self._dechunked(at) if self._chunked else self._plain(at))
-            elif self._have == len(self._buffer):
-                raise MalformedError(f"a head of more than {self._have} bytes")
+        self._size += len(data)
+        if self._size > LARGEST:
+            raise MalformedError(f"an answer of more than {LARGEST:,} bytes")
+        if not data and not self.status:
+            raise MalformedError("the connection was closed without an answer")
+        self._take(data)
 
-    def _over(self) -> None:
-        if not self._until_closed:
+    @abc.abstractmethod
+    def _take(self, data: memoryview) -> None:
+        """Understand more of the answer."""
+
+    def _head(self, status: int, fields: Iterable[tuple[bytes, bytes]]) -> None:
+        headers: dict[str, str] = {}
+        for raw, value in fields:
+            name, text = raw.decode("latin-1").lower(), value.decode("latin-1").strip(" \t")
+            headers[name] = f"{headers[name]}, {text}" if name in headers else text
+        self.status, self.headers = status, headers
+
+
+class H11Reader(Reader):
+    """Reads by h11."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._connection = h11.Connection(h11.CLIENT, max_incomplete_event_size=HEAD)
+        self._connection.send(_ASKED)
+        self._connection.send(h11.EndOfMessage())
+
+    def _take(self, data: memoryview) -> None:
+        self._connection.receive_data(bytes(data))
+        try:
+            while not self.done:
+                event = self._connection.next_event()
+                if isinstance(event, h11.Data):
+                    self.body += event.data
+                elif event is h11.NEED_DATA:
+                    return
+                elif isinstance(event, h11.Response):  # and not one that says it is still to come
+                    self._head(event.status_code, event.headers)
+                elif isinstance(event, h11.EndOfMessage):
+                    self.done = True
+        except h11.RemoteProtocolError as error:
+            raise MalformedError(str(error)) from None
+        left, _ = self._connection.trailing_data
+        self.reusable = self._connection.their_state is h11.DONE and not left and len(data) > 0
+
+
+class ToolsReader(Reader):
+    """Reads by httptools, which calls the `on_` methods."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        import httptools
+
+        self._errors = (httptools.HttpParserError, httptools.HttpParserUpgrade)
+        self._parser = httptools.HttpResponseParser(self)
+        self._fields: list[tuple[bytes, bytes]] = []
+
+    def _take(self, data: memoryview) -> None:
+        if not data:
+            if {"content-length", "transfer-encoding"}.isdisjoint(self.headers):
+                self.done = True  # the end of the stream is that of the body
+                return
             raise MalformedError("the connection was closed before the answer was complete")
-        self.done = True
+        try:
+            self._parser.feed_data(data)
+        except self._errors as error:
+            if not self.done:
+                raise MalformedError(str(error)) from None
+            self.reusable = False  # what follows the answer is none
+        if self._size > HEAD and not self.status:
+            raise MalformedError(f"a head of more than {HEAD} bytes")
 
-    def _head(self) -> int:
-        """Read the head if all of it is there; gives where it ends."""
-        at, version = 0, ""
-        while not self.status:
-            end = self._buffer.find(b"\r\n\r\n", at, self._have)
-            if end < 0:
-                self._rest(at)
-                return 0
-            status, version, fields = _parsed(bytes(self._view[at:end]))
-            at = end + 4
-            if status >= 200:  # what is below only says that an answer will come
-                self.status, self.headers = status, fields
-        self._framed(version)
-        return at
+    def on_message_begin(self) -> None:
+        self.reusable = False  # if something follows the answer
+        self._fields = []
 
-    def _framed(self, version: str) -> None:
-        """How the body's end will be known; RFC 9112 section 6.3."""
-        coding, length = (self.headers.get(n) for n in ("transfer-encoding", "content-length"))
-        options = self.headers.get("connection", "").lower().replace(" ", "").split(",")
-        self.reusable = version == "1" and "close" not in options
-        if self.status in (204, 304):
-            return
-        if coding is not None:
-            if coding.lower() != "chunked":
-                raise MalformedError(f"a transfer coding {coding!r}")
-            self._chunked = True
-            self.reusable = self.reusable and length is None
-        elif length is not None:
-            lengths = {one.strip() for one in length.split(",")}
-            if len(lengths) != 1 or not _LENGTH.fullmatch(found := lengths.pop()):
-                raise MalformedError(f"a length of {length!r} bytes")
-            self._left = int(found)
-        else:
-            self._until_closed, self.reusable = True, False
-            self._left = sys.maxsize
+    def on_header(self, name: bytes, value: bytes) -> None:
+        self._fields.append((name, value))
 
-    def _plain(self, at: int) -> int:
-        """Take a body that ends after so many bytes, or with the stream."""
-        part = self._view[at : min(self._have, at + self._left)]
-        if self._left <= AT_ONCE and not self.body:
-            self.body = bytearray(self._left)
-            self.body[: len(part)] = part
-            self._target = memoryview(self.body)[len(part) :]
-        else:
+    def on_headers_complete(self) -> None:
+        status = self._parser.get_status_code()
+        if status >= 200 and not self.status:  # what is below says that the answer is to come
+            self._head(status, self._fields)
+
+    def on_body(self, part: bytes) -> None:
+        if not self.done:
             self.body += part
-        self._left -= len(part)
-        self.done = not self._left
-        return at + len(part)
 
-    def _dechunked(self, at: int) -> int:
-        """Take the chunks that are there; gives where what is not understood yet begins."""
-        buffer, view, body, have, left = self._buffer, self._view, self.body, self._have, self._left
-        while True:
-            if left:
-                end = min(at + left, have)
-                body += view[at:end]
-                left -= end - at
-                at = end
-                if left:
-                    break
-                self._between = True
-            start = at + 2 if self._between else at
-            end = buffer.find(b"\r\n", start, have)
-            if end < 0:
-                if have - start > LINE:
-                    raise MalformedError("a chunk's size of more than a line")
-                break
-            size = _SIZE.fullmatch(buffer, start, end)
-            if size is None or (self._between and buffer[at:start] != b"\r\n"):
-                raise MalformedError("a chunk without its size")
-            left = int(size[1], 16)
-            if not left:
-                return self._trailed(at, end)
-            at, self._between = end + 2, False
-        self._left = left
-        return at
-
-    def _trailed(self, at: int, end: int) -> int:
-        """The last chunk begins at `at`, its line ends at `end`; what fields follow are dropped."""
-        last = self._buffer.find(b"\r\n\r\n", end, self._have)
-        if last < 0:
-            if self._have - at == len(self._buffer):
-                raise MalformedError("a trailer without end")
-            return at
-        self._left, self.done = 0, True
-        return last + 4
-
-    def _rest(self, at: int) -> None:
-        """Keep what is not understood yet; after the whole answer there is nothing."""
-        self._have -= at
-        if self.done:
-            self.reusable = self.reusable and not self._have
-        elif at:
-            self._view[: self._have] = self._view[at : at + self._have]
+    def on_message_complete(self) -> None:
+        if self.status and not self.done:
+            self.done, self.reusable = True, self._parser.should_keep_alive()
 
 
-def _parsed(head: bytes) -> tuple[int, str, dict[str, str]]:
-    """Status, minor version and fields of a head."""
-    try:
-        text = head.decode()
-    except UnicodeDecodeError:
-        text = head.decode("latin-1")
-    first, *lines = text.split("\r\n")
-    status = _STATUS.fullmatch(first)
-    if status is None or status[2] == "101":
-        raise MalformedError(f"a first line {first[:80]!r}")
-    fields: dict[str, str] = {}
-    for line in lines:
-        field = _FIELD.fullmatch(line)
-        if field is None:
-            raise MalformedError(f"a header {line[:80]!r}")
-        name = field[1].lower()
-        fields[name] = f"{fields[name]}, {field[2]}" if name in fields else field[2]
-    return int(status[2]), status[1], fields
+@cache
+def reader_kind() -> type[Reader]:
+    """The faster of the two that is there."""
+    return H11Reader if importlib.util.find_spec("httptools") is None else ToolsReader

@@ -8,7 +8,7 @@ from __future__ import annotations
 import importlib
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import aclosing, contextmanager
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +19,7 @@ from .._inputs import invalid
 from .._secrets import APIKey, hider
 from .call import Call
 from .heads import body_of, checked, headers_of
+from .http1 import LARGEST, MalformedError
 from .pool import CONNECT, KEEPALIVE
 
 if TYPE_CHECKING:
@@ -48,8 +49,9 @@ class Borrowed:
             answer = self._client.send(self._client.build_request(**arguments), stream=True)
             call.heard(answer.status_code, answer.headers)
             try:
+                call.unpacked()
                 for part in answer.iter_bytes():
-                    body += part
+                    _kept(body, part)
                     if time.monotonic() > ends:
                         raise call.late()
             finally:
@@ -78,8 +80,10 @@ class AsyncBorrowed:
             answer = await self._client.send(self._client.build_request(**arguments), stream=True)
             call.heard(answer.status_code, answer.headers)
             try:
-                async for part in answer.aiter_bytes():
-                    body += part
+                call.unpacked()
+                async with aclosing(answer.aiter_bytes()) as parts:
+                    async for part in parts:
+                        _kept(body, part)
             finally:
                 with anyio.CancelScope(shield=True):
                     await answer.aclose()
@@ -140,8 +144,14 @@ def _translated(library: ModuleType, call: Call) -> Iterator[None]:
         yield
     except library.TimeoutException as error:
         raise call.late(connecting=isinstance(error, library.ConnectTimeout)) from error
-    except (library.RequestError, library.InvalidURL) as error:
+    except (library.RequestError, library.InvalidURL, MalformedError) as error:
         raise call.broken(error)  # noqa: B904 - which says what caused it
+
+
+def _kept(body: bytearray, part: bytes) -> None:
+    body += part
+    if len(body) > LARGEST:
+        raise MalformedError(f"an answer of more than {LARGEST:,} bytes")
 
 
 def _result(call: Call, body: bytearray) -> Response:

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from .connection import Connection, LateError, Resolve, Waiting, connect
-from .http1 import MalformedError, Reader
+from .http1 import MalformedError, Reader, reader_kind
 
 CONNECT = 5.0  # seconds at most for connecting
 KEEPALIVE = 3.0  # seconds; vLLM's uvicorn closes idle connections after 5 s
@@ -89,7 +89,7 @@ class Pool:
         return (yield from self._exchanged(connection, exchange))
 
     def _exchanged(self, connection: Connection, exchange: Exchange) -> Waiting[Reader]:
-        reader = exchange.reader = connection.reader()
+        reader = exchange.reader = reader_kind()()
         try:
             yield from connection.exchange(exchange.head, exchange.body, reader, exchange.ends)
         except BaseException:
