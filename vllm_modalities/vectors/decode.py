@@ -11,6 +11,7 @@ from typing import Protocol, cast
 import numpy as np
 from numpy.typing import NDArray
 
+FEW = 16_384  # numbers that are looked at each by itself
 Matrix = NDArray[np.float32]
 Buffer = bytes | bytearray | memoryview
 
@@ -99,9 +100,12 @@ def from_body(body: Buffer, count: int, width: int) -> Matrix:
 
 def not_finite(vectors: Matrix) -> list[int]:
     """The rows that hold a number which is NaN or infinite."""
-    with np.errstate(over="ignore", invalid="ignore"):
-        total = float(vectors.sum(dtype=np.float32))
-    if math.isfinite(total):  # so every number is, and the sum costs far less than looking at each
-        return []
+    if vectors.size <= FEW:
+        if np.isfinite(vectors).all():
+            return []
+    else:  # a finite sum has finite parts, and costs far less than looking at each
+        with np.errstate(over="ignore", invalid="ignore"):
+            if math.isfinite(vectors.sum()):
+                return []
     bad: list[int] = np.flatnonzero(~np.isfinite(vectors).all(axis=1)).tolist()
     return bad
