@@ -131,6 +131,8 @@ class Replica:
 
         assert self.info is not None, "a server is known before it is asked anything"
         model = self.info.model(name) or ModelInfo(name or "")
+        if (embedding_size or model.embedding_size) == model.embedding_size and matryoshka is None:
+            return
         if model in self.info.models:
             models = tuple(updated(m) if m.id == model.id else m for m in self.info.models)
             self.info = replace(self.info, models=models)

@@ -153,4 +153,7 @@ def test_base64_is_read_without_pybase64_too(monkeypatch) -> None:
 def test_rows_that_are_not_finite_are_all_found(rows) -> None:
     vectors = np.array(rows, np.float32).reshape(-1, 2)
     expected = [place for place, row in enumerate(vectors) if not np.isfinite(row).all()]
-    assert decode.not_finite(vectors) == expected
+    for few in (decode.FEW, 0):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(decode, "FEW", few)
+            assert decode.not_finite(vectors) == expected

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from .precision import FLOAT32, Buffer, Precision
 
+FEW = 16_384  # numbers that are looked at each by itself
 Matrix = NDArray[np.float32]
 
 
@@ -104,9 +105,12 @@ def from_body(body: Buffer, count: int, width: int, precision: Precision = FLOAT
 
 def not_finite(vectors: Matrix) -> list[int]:
     """The rows that hold a number which is NaN or infinite."""
-    with np.errstate(over="ignore", invalid="ignore"):
-        total = float(vectors.sum(dtype=np.float32))
-    if math.isfinite(total):  # so every number is, and the sum costs far less than looking at each
-        return []
+    if vectors.size <= FEW:
+        if np.isfinite(vectors).all():
+            return []
+    else:  # a finite sum has finite parts, and costs far less than looking at each
+        with np.errstate(over="ignore", invalid="ignore"):
+            if math.isfinite(float(vectors.sum(dtype=np.float32))):
+                return []
     bad: list[int] = np.flatnonzero(~np.isfinite(vectors).all(axis=1)).tolist()
     return bad
