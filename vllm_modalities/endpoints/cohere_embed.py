@@ -6,6 +6,8 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar, Literal
 
+from pydantic import Field
+
 from .._context import Target
 from .._flow import Alone, Flow, Response
 from .._results import AnswerModel, Usage
@@ -66,12 +68,12 @@ class _Units(AnswerModel):
 
 
 class _Meta(AnswerModel):
-    billed_units: _Units = _Units()
+    billed_units: _Units = Field(default_factory=_Units)
 
 
 class _Answer(AnswerModel):
     embeddings: _Embeddings
-    meta: _Meta = _Meta()
+    meta: _Meta = Field(default_factory=_Meta)
 
 
 class CohereRoute:

@@ -52,7 +52,7 @@ class _Result(AnswerModel):
 
 class _Ranking(AnswerModel):
     results: list[_Result]
-    usage: UsageBody = UsageBody()
+    usage: UsageBody = Field(default_factory=UsageBody)
 
 
 @dataclass(frozen=True, slots=True)
