@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import email.utils
 import math
 import time
 from collections.abc import Callable, Mapping
@@ -108,6 +107,8 @@ class Call:
 
 def seconds(retry_after: str | None) -> float | None:
     """`Retry-After` in seconds, from a number or a date; None where there is no sense in it."""
+    import email.utils
+
     try:
         found = float(retry_after or "nan")
     except ValueError:

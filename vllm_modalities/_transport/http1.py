@@ -11,12 +11,8 @@ import importlib.util
 from collections.abc import Iterable, Mapping
 from functools import cache
 
-import h11
-
 HEAD = 100 * 1024  # bytes that the head of an answer may have, as in httpx
 LARGEST = 2**31  # bytes that an answer may have, so that one without end does not fill the memory
-
-_ASKED = h11.Request(method="POST", target="/", headers=[("Host", "-")])
 
 
 class MalformedError(Exception):
@@ -76,11 +72,15 @@ class H11Reader(Reader):
 
     def __init__(self) -> None:
         super().__init__()
+        import h11
+
+        self._h11 = h11
         self._connection = h11.Connection(h11.CLIENT, max_incomplete_event_size=HEAD)
-        self._connection.send(_ASKED)
+        self._connection.send(h11.Request(method="POST", target="/", headers=[("Host", "-")]))
         self._connection.send(h11.EndOfMessage())
 
     def _take(self, data: memoryview) -> None:
+        h11 = self._h11
         self._connection.receive_data(bytes(data))
         try:
             while not self.done:

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-import asyncio
 import math
 import select
 import selectors
 import socket
 import time
 from collections.abc import Sequence
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import anyio
 import anyio.lowlevel
 
 from .connection import Address, Resolve, Wait, Waiting
+
+if TYPE_CHECKING:
+    import asyncio
 
 T = TypeVar("T")
 
@@ -109,6 +111,8 @@ class _Watch:
 
     def begin(self, wanted: Wait) -> bool:
         """Watch the socket, if this loop can: neither trio's can, nor Windows' usual one."""
+        import asyncio
+
         if self._wanted == wanted:
             return True
         self.stop()

@@ -12,6 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
+from pydantic import Field
+
 from .._context import Target
 from .._flow import Alone, Flow, Response
 from .._results import AnswerModel, Usage, words
@@ -136,7 +138,7 @@ class _Units(AnswerModel):
 
 
 class _Meta(AnswerModel):
-    billed_units: _Units = _Units()
+    billed_units: _Units = Field(default_factory=_Units)
 
     @property
     def usage(self) -> Usage:
@@ -147,7 +149,7 @@ class _Meta(AnswerModel):
 
 class _Answer(AnswerModel):
     embeddings: _Embeddings
-    meta: _Meta = _Meta()
+    meta: _Meta = Field(default_factory=_Meta)
 
 
 @dataclass(frozen=True, slots=True)

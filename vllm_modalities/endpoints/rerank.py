@@ -54,7 +54,7 @@ class _Result(AnswerModel):
 class _Ranking(AnswerModel):
     # The server sends every document back, images too; what is not a field here is not kept.
     results: list[_Result]
-    usage: UsageBody = UsageBody()
+    usage: UsageBody = Field(default_factory=UsageBody)
 
 
 @dataclass(frozen=True, slots=True)
