@@ -2,20 +2,23 @@
 
 Two rules, and no guess beyond them:
 
-* A request is refused, in the same words, if it has the traits for which a recorded one was:
-  those that no request has that was taken; if there are none of them, all of its traits together.
+* A request is refused, in the same words, if it has all traits of one that was refused; but how
+  that one wrote its texts, and how it wanted its answer written, counts only if no request that
+  was taken did so.
 * A request is taken if each of its traits was seen in one that was taken. A field that was seen
   without effect has none.
 """
 
 from __future__ import annotations
 
+import base64
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from ._contents import TEXTS
 from ._models import FACTS, Model, like
 from ._recordings import Answer, Case, Recordings
 from ._traits import traits
@@ -23,9 +26,15 @@ from ._wanted import Sound, Wanted, from_recording
 
 SHAPING = (
     *("encoding_format", "embedding_types", "response_format", "stream", "stream_include_usage"),
-    *("stream_continuous_usage_stats", "return_token_strs", "data"),
+    *("stream_continuous_usage_stats", "return_token_strs", "task"),
 )
 """Fields on which the shape of an answer depends, so that they are not combined freely."""
+
+CARRYING = TEXTS | frozenset(
+    """encoding_format embed_dtype endianness embedding_types language temperature
+    max_completion_tokens""".split()
+)
+"""Fields that a recorded request often has beside what it is about."""
 
 ANYWHERE = frozenset({"/version", "/health", "/tokenize", "/detokenize", "/metrics"})
 """Routes whose answers do not depend on what a model does."""
@@ -210,7 +219,8 @@ def shaping(found: Iterable[str]) -> frozenset[str]:
 def _strikes(one: Seen, found: frozenset[str], fine: frozenset[str]) -> bool:
     """Whether a request is refused like `one`; an error within a stream needs a stream."""
     alike = one.answer.status >= 400 or shaping(one.traits) == shaping(found)
-    return alike and (one.traits - fine or one.traits) <= found
+    carried = {t for t in one.traits & fine if t.partition(":")[0] in CARRYING}
+    return alike and (one.traits - carried or one.traits) <= found
 
 
 def _place(one: Seen, found: frozenset[str]) -> tuple[bool, bool, bool, int]:
@@ -227,16 +237,30 @@ def _told(case: Case, answer: Answer) -> dict[str, Any]:
     said = LANGUAGES.search(str(body.get("error")))
     if said is not None:
         return {"languages": tuple(re.findall(r"\w+", said[1]))}
-    if answer.status != 200:
-        return {}
-    if case.asked.path == "/v1/models":
+    if answer.status == 200 and case.asked.path == "/v1/models":
         return {"context": body["data"][0]["max_model_len"]}
     rows = body.get("data")
-    if case.asked.path in ("/v1/embeddings", "/pooling") and isinstance(rows, list):
-        fields, numbers = case.asked.json, rows[0].get("embedding", rows[0].get("data"))
-        if isinstance(numbers, list) and "dimensions" not in fields:
-            return {"width": len(numbers[0] if isinstance(numbers[0], list) else numbers)}
+    is_whole = "dimensions" not in (case.asked.json or {})
+    if case.asked.path in VECTORS and is_whole and isinstance(rows, list):
+        row = rows[0]
+        return _width(case.asked.json, row.get("embedding", row.get("data")), "embedding" in row)
     return {}
+
+
+VECTORS = ("/v1/embeddings", "/pooling")
+
+
+def _width(fields: Mapping[str, Any], numbers: Any, is_one: bool) -> dict[str, int]:
+    """How wide a vector is; base64 of what may be one a token does not tell."""
+    if isinstance(numbers, list):
+        return {"width": len(numbers[0] if isinstance(numbers[0], list) else numbers)}
+    if not is_one:
+        return {}
+    size = SIZES.get(fields.get("embed_dtype", "float32"), 1)
+    return {"width": len(base64.b64decode(numbers)) // size}
+
+
+SIZES = {"float32": 4, "float16": 2, "bfloat16": 2}  # bytes of a number
 
 
 LANGUAGES = re.compile(r"Unsupported language: .*Must be one of \[(.*?)\]")
