@@ -30,7 +30,7 @@ def tests(session: nox.Session) -> None:
     """Unit and property tests, without a server; every branch of the core is run."""
     session.install("-e", ".[cli]", *TEST)
     session.run(
-        *("pytest", "tests/unit", "tests/property", "tests/docs"),
+        *("pytest", "tests/unit", "tests/property", "tests/docs", "tests/contract"),
         *("--cov", "--cov-report=term-missing:skip-covered", "--cov-fail-under=100"),
         *session.posargs,
     )

@@ -48,16 +48,16 @@ MODELS = {
     "ocr": "DeepSeek-OCR, its own code with random weights",
 }
 SECTIONS = {
-    "Embeddings: /v1/embeddings": ["/v1/embeddings"],
-    "Embeddings in Cohere's shape: /v2/embed": ["/v2/embed"],
-    "Pooling: /pooling": ["/pooling"],
-    "Classes: /classify": ["/classify"],
-    "Rerank: /v1/rerank": ["/v1/rerank", "/rerank", "/v2/rerank"],
-    "Score: /v1/score": ["/v1/score", "/score"],
-    "Transcriptions: /v1/audio/transcriptions": ["/v1/audio/transcriptions"],
-    "Translations: /v1/audio/translations": ["/v1/audio/translations"],
-    "Pages: /v1/chat/completions": ["/v1/chat/completions"],
-    "Token ids: /tokenize and /detokenize": ["/tokenize", "/detokenize"],
+    "/v1/embeddings": ["/v1/embeddings"],
+    "/v2/embed": ["/v2/embed"],
+    "/pooling": ["/pooling"],
+    "/classify": ["/classify"],
+    "/v1/rerank": ["/v1/rerank", "/rerank", "/v2/rerank"],
+    "/v1/score": ["/v1/score", "/score"],
+    "/v1/audio/transcriptions": ["/v1/audio/transcriptions"],
+    "/v1/audio/translations": ["/v1/audio/translations"],
+    "/v1/chat/completions": ["/v1/chat/completions"],
+    "/tokenize and /detokenize": ["/tokenize", "/detokenize"],
     "Who a server is": ["/version", "/v1/models", "/openapi.json", "/health", "/v1/no-such-route"],
 }
 DOES = {

@@ -89,7 +89,7 @@ class Gate:
         action: What is done.
         problem: What the server does with it; `{value}` stands for what was read.
         cure: What to do instead.
-        source: Where that is read or seen.
+        source: Where that is read; where it is seen stands in `seen.json`.
     """
 
     code: str

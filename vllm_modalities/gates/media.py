@@ -24,7 +24,7 @@ MEDIA_GATES: tuple[Gate, ...] = (
         problem="a file of {value} bytes: the server takes at most 25 MiB a file and answers 400",
         cure="Cut the recording into pieces; if the server runs with a higher"
         ' VLLM_MAX_AUDIO_CLIP_FILESIZE_MB, pass validation="warn".',
-        source="vLLM 0.16.0 vllm/envs.py; seen on 0.32.0",
+        source="vLLM 0.16.0 vllm/envs.py",
     ),
     Gate(
         code="audio-duration",
@@ -37,7 +37,7 @@ MEDIA_GATES: tuple[Gate, ...] = (
         problem="{value} seconds of audio: the server takes at most 600 s a file and answers 400",
         cure="Cut the recording into pieces; if the server runs with a higher"
         ' VLLM_MAX_AUDIO_DECODE_DURATION_S, pass validation="warn".',
-        source="vLLM 0.24.0 vllm/envs.py; seen on 0.32.0",
+        source="vLLM 0.24.0 vllm/envs.py",
     ),
     Gate(
         code="transcription-xargs",
@@ -226,7 +226,7 @@ MEDIA_GATES: tuple[Gate, ...] = (
         problem="the server writes `<|prev|>`, which is no token of Whisper's, in front of the"
         " prompt, so small models repeat the prompt or loop",
         cure="Leave the prompt out unless you have seen it help.",
-        source="vLLM 0.16.0 and 0.32.0 vllm/model_executor/models/whisper.py; seen on 0.32.0",
+        source="vLLM 0.16.0 and 0.32.0 vllm/model_executor/models/whisper.py",
     ),
     Gate(
         code="ocr-gibberish",
@@ -261,7 +261,7 @@ MEDIA_GATES: tuple[Gate, ...] = (
         problem="{value} pixels: Pillow in the server opens at most 178,956,970 an image, and the"
         " server answers 500; from 0.33.0 it counts all images of a request",
         cure="Scale the image down.",
-        source="PIL/Image.py, `_decompression_bomb_check`; seen on 0.32.0; vLLM 0.33.0"
+        source="PIL/Image.py, `_decompression_bomb_check`; vLLM 0.33.0"
         " vllm/envs.py, VLLM_MAX_MEDIA_REQUEST_DECODE_BYTES",
     ),
 )

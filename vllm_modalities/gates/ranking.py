@@ -24,7 +24,7 @@ RANKING_GATES: tuple[Gate, ...] = (
         action=Action.REFUSE,
         problem="vLLM before 0.24.0 silently returns every document, 0.24.0 and later answer 400",
         cure="Leave top_n out, or pass 0, for every document.",
-        source=f"vLLM 0.24.0 {PROTOCOL}, PR #46119; seen on 0.20.2 to 0.32.0",
+        source=f"vLLM 0.24.0 {PROTOCOL}, PR #46119",
     ),
     *(
         Gate(
@@ -48,7 +48,7 @@ RANKING_GATES: tuple[Gate, ...] = (
             action=Action.REFUSE,
             problem="the server answers 400",
             cure="Pass a number of tokens above 0, or leave it out for no limit.",
-            source="vLLM 0.20.0 vllm/entrypoints/pooling/scoring/io_processor.py; seen on 0.32.0",
+            source="vLLM 0.20.0 vllm/entrypoints/pooling/scoring/io_processor.py",
         )
         for field in ("max_tokens_per_doc", "max_tokens_per_query")
     ),
