@@ -55,7 +55,7 @@ OF_AN_EMBEDDER = [
         "normalize=false pooled",
         fields(normalize=False),
         observe=seen.vectors,
-        gates={"normalize-ignored": "384, norm 1.0", "normalize-removed": "400 .*"},
+        gates={"normalize-ignored": "384, norm 1.00", "normalize-removed": "400 .*"},
     ),
     pooling("no text at all pooled", fields(input=[])),
     pooling(

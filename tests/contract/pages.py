@@ -27,7 +27,7 @@ HEAD = """\
 
 {cases} requests were put to real vLLM servers on a CPU, {releases},
 and this is what came back: {different} of them are answered differently by some releases. A line
-without a release is the answer of all of them. "384, norm 1.0" is one vector of 384 numbers and
+without a release is the answer of all of them. "384, norm 1.00" is one vector of 384 numbers and
 its length; "400 Bad Request" is the status and the `type` in the error's body. What the client does
 about it stands in the last column, in short, and on [the page of releases](versions.md) with its
 cure. The requests and the whole answers are in the wheel, in

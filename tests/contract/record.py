@@ -23,6 +23,7 @@ from packaging.version import Version
 
 from vllm_modalities._rig import RELEASES, RigError, Running, provision, running
 from vllm_modalities._rig.cache import cache_folder
+from vllm_modalities._rig.rig import is_healthy
 from vllm_modalities.simulator._recordings import (
     Answer,
     Asked,
@@ -34,6 +35,7 @@ from vllm_modalities.simulator._recordings import (
 )
 
 WITHIN = 90.0  # seconds that an answer may take
+DIES = 3.0  # seconds from an engine's failure to the end of its server
 KEPT = ("allow", "content-type", "metadata", "retry-after", "transfer-encoding", "x-request-id")
 
 Report = Callable[[str], None]
@@ -93,8 +95,8 @@ def record(server: Running, kind: str, report: Report) -> Recordings:
     known: Mapping[str, Case] = load(kind).cases if kind in servers() else {}
     for case in of(kind):
         answer = ask(server.base_url, case.asked, release)
-        if answer.status == 0:
-            report(f"{kind} {release}: no answer to {case.name!r}; the server is started again")
+        if dead(server, answer):
+            report(f"{kind} {release}: {case.name!r} ended the server; it is started again")
             server.restart()
         before = known.get(case.name)
         others = before.answers if before and before.asked == case.asked else ()
@@ -102,6 +104,14 @@ def record(server: Running, kind: str, report: Report) -> Recordings:
     recorded = dict(load(kind).recorded) if known else {}
     today = dt.datetime.now(tz=dt.UTC).date().isoformat()
     return Recordings(kind, server.spec.served_name, recorded | {release: today}, cases)
+
+
+def dead(server: Running, answer: Answer) -> bool:
+    """Whether that answer was its last: an engine that fails takes the server along."""
+    if answer.status < 500 and answer.status != 0:
+        return False
+    time.sleep(DIES)
+    return answer.status == 0 or not is_healthy(server.port)
 
 
 def merged(asked: Asked, others: tuple[Answer, ...], answer: Answer) -> tuple[Answer, ...]:

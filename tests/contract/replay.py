@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import base64
+import binascii
 import hashlib
 import io
 import json
 import re
 from collections.abc import Mapping
-from email import message_from_bytes
 from typing import Any
 
 import httpx
@@ -32,7 +33,7 @@ class Replay:
     def __init__(self, recordings: Recordings, release: str) -> None:
         self.release, self.seen = release, set[str]()
         self._answers = {
-            key_of(asked(case.asked)): answer
+            key_of_asked(case.asked): answer
             for case in reversed(recordings.cases.values())
             if (answer := case.of(release))
         }
@@ -43,14 +44,16 @@ class Replay:
         if key not in self._answers:
             raise AssertionError(f"no case asks {self.release} this: {key[:2000]}")
         answer = self._answers[key]
+        if answer.status == 0:
+            raise httpx.ReadTimeout("as when it was recorded", request=request)
         headers = {n: v for n, v in answer.headers.items() if n not in HTTP_ONLY}
         return httpx.Response(answer.status, headers=headers, content=answer.content)
 
 
-def asked(request: Asked) -> httpx.Request:
-    """The request as the recorder sends it."""
-    body = body_of(request)
-    return httpx.Request(request.method, URL + request.path, headers=request.headers, **body)
+def key_of_asked(asked: Asked) -> str:
+    """The key of the request as the recorder sends it."""
+    body = body_of(asked)
+    return key_of(httpx.Request(asked.method, URL + asked.path, headers=asked.headers, **body))
 
 
 def key_of(request: httpx.Request) -> str:
@@ -86,9 +89,6 @@ def _media(value: Any) -> Any:
 
 
 def _picture(encoded: str) -> str | None:
-    import base64
-    import binascii
-
     try:
         with Image.open(io.BytesIO(base64.b64decode(encoded, validate=True))) as image:
             return f"a picture of {image.size}"
@@ -97,15 +97,15 @@ def _picture(encoded: str) -> str | None:
 
 
 def _parts(kind: str, content: bytes) -> list[tuple[str, str]]:
-    message = message_from_bytes(b"Content-Type: " + kind.encode() + b"\r\n\r\n" + content)
-    parts = message.get_payload()
-    assert isinstance(parts, list)
+    """Name and value of each part; a file's value is what is heard in it."""
+    boundary = b"--" + kind.partition("boundary=")[2].encode()
     found = []
-    for part in parts:
-        raw = part.get_payload(decode=True)
-        name = part.get_param("name", header="content-disposition")
-        file = part.get_filename()
-        found.append((str(name), _sound(raw) if file is not None else raw.decode()))
+    for part in content.split(boundary)[1:-1]:
+        head, _, value = part[2:-2].partition(b"\r\n\r\n")
+        name = re.search(rb'; name="([^"]*)"', head)
+        assert name is not None
+        text = _sound(value) if b"; filename=" in head else value.decode()
+        found.append((name[1].decode(), text))
     return sorted(found)
 
 

@@ -102,14 +102,14 @@ def vectors_of(seen: Seen) -> list[np.ndarray]:
 
 
 def vectors(seen: Seen) -> str:
-    """How many vectors, how wide, and how long the first is: "2 × 384, norm 1.0"."""
+    """How many vectors, how wide, and how long the first is: "2 of 384, norm 1.00"."""
     found = vectors_of(seen)
     first = found[0]
     shape = "×".join(map(str, first.shape))
     norm = np.linalg.norm(first, axis=-1).ravel()[0]
     says = f"{len(found)} of " if len(found) > 1 else ""
     small = seen.asked.json.get("embed_dtype", "").startswith("fp8")
-    return f"{says}{shape}" + ("" if small else f", norm {norm:.1f}")
+    return f"{says}{shape}" + ("" if small else f", norm {norm:.2f}")
 
 
 def lone(seen: Seen) -> str:

@@ -13,6 +13,7 @@ from contract.case import Case
 from contract.seen import Seen, text, vectors_of
 
 from vllm_modalities import (
+    APIConnectionError,
     APIStatusError,
     Document,
     Embeddings,
@@ -35,13 +36,13 @@ class Outcome:
 
     Attributes:
         refused: Why nothing was sent; None if it was.
-        failed: The server's error, if it answered with one.
+        failed: The server's error, if it answered with one or not at all.
         result: What came back otherwise.
         defect: Whether a ServerDefectWarning was given.
     """
 
     refused: Exception | None = None
-    failed: APIStatusError | None = None
+    failed: APIStatusError | APIConnectionError | None = None
     result: Any = None
     defect: bool = False
 
@@ -56,7 +57,7 @@ def through(case: Case, client: Any, run: Callable[[Awaitable[Any]], Any]) -> Ou
             result = run(result) if inspect.isawaitable(result) else result
         except (InvalidRequestError, UnsupportedTaskError) as error:
             return Outcome(refused=error)
-        except APIStatusError as error:
+        except (APIStatusError, APIConnectionError) as error:
             return Outcome(failed=error)
     return Outcome(
         result=result,
@@ -83,7 +84,7 @@ def check(case: Case, release: str, outcome: Outcome, seen: Seen) -> None:
         return
     assert not refusing, f"sent, though {refusing[0].code} is in force"
     if outcome.failed is not None:
-        assert outcome.failed.status_code == seen.status
+        assert getattr(outcome.failed, "status_code", 0) == seen.status
         return
     assert seen.status == 200, f"a result from an answer {case.observed(seen)}"
     assert outcome.defect or not rows(case, release, Action.DEFECT)

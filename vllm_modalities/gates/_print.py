@@ -24,9 +24,8 @@ server that does not tell its release is refused nothing but what every release 
 warning; `Client(server_version="0.32.0")` says it instead. `validation="warn"` turns refusals into
 warnings; `validation="off"` checks nothing and makes no probe.
 
-Each row ends with its source, and with the releases on which a real server was asked: it was seen
-to hold on those in its window, and not to hold on the others ([all answers](matrix.md)). A row
-without them is read in the source alone.
+Each row ends with its source, and with the releases on which it was put to a real server and seen
+to hold, or not to hold ([all answers](matrix.md)).
 """
 # By row, the releases on which a real server was asked, oldest first.
 SEEN = Path(__file__).parent / "seen.json"
@@ -75,12 +74,14 @@ def _row(gate: Gate, asked: list[str]) -> str:
 
 def _evidence(gate: Gate, asked: list[str]) -> str:
     """On which of the releases that were asked the row was seen to hold, and on which not."""
-    runs = groupby(map(ServerVersion, asked), gate.affects)
-    parts = [
-        f"{'' if holds else 'not '}on {run[0]}{f' to {run[-1]}' if run[1:] else ''}"
-        for holds, run in ((holds, list(run)) for holds, run in runs)
-    ]
-    return f"seen {', '.join(parts)}" if parts else "read in source"
+    spans: dict[bool, list[str]] = {True: [], False: []}
+    for within, run in groupby(map(ServerVersion, asked), gate.affects):
+        first, *_, last = [*run] * 2
+        spans[within].append(first if first == last else f"{first} to {last}")
+    holds, fails = (" and ".join(spans[each]) for each in (True, False))
+    if not holds:
+        return f"read in source; seen not to hold on {fails}" if fails else "read in source"
+    return f"seen on {holds}" + (f", not on {fails}" if fails else "")
 
 
 def _cell(text: str) -> str:
