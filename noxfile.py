@@ -111,6 +111,15 @@ def live(session: nox.Session) -> None:
 
 
 @nox.session
+def matrix(session: nox.Session) -> None:
+    """What real servers of every release answer to the contract cases, recorded anew."""
+    session.install("-e", ".[cli]", *TEST)
+    session.env["PYTHONPATH"] = "tests"
+    session.run("python", "-m", "contract.record", *session.posargs)
+    session.run("python", "-m", "contract.pages")
+
+
+@nox.session
 def demo(session: nox.Session) -> None:
     """Every job once, on real vLLM servers on this machine's CPU."""
     session.install("-e", ".[simulator]")

@@ -335,6 +335,7 @@ DIMENSIONS = [
             },
             headers=AUTHORIZED,
             observe=seen.kinds,
+            ignored=size > 384,
         )
         for size, kind in ((128, "base64"), (385, "base64"), (100, "binary"))
     ),

@@ -5,9 +5,13 @@ from __future__ import annotations
 import argparse
 import datetime as dt
 import json
+import os
+import sys
 import time
 from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import httpx
@@ -17,9 +21,8 @@ from contract.case import RIG
 from contract.cases import of
 from packaging.version import Version
 
-from vllm_modalities._rig import RigError, Running, running
+from vllm_modalities._rig import RELEASES, RigError, Running, provision, running
 from vllm_modalities._rig.cache import cache_folder
-from vllm_modalities._rig.releases import RELEASE, RELEASES
 from vllm_modalities._rig.rig import is_healthy
 from vllm_modalities.simulator._recordings import (
     Answer,
@@ -123,18 +126,31 @@ def merged(asked: Asked, others: tuple[Answer, ...], answer: Answer) -> tuple[An
     return tuple(sorted(kept, key=lambda one: Version(one.releases[0])))
 
 
+def refresh(release: str, kind: str) -> str | None:
+    """Record one kind of server of one release; what was in the way, if it does not come up."""
+    started = time.monotonic()
+    try:
+        with running([RIG[kind]], release=release, report=print) as rig:
+            save(record(rig[RIG[kind]], kind, print))
+    except RigError as error:
+        return f"{kind} {release}: {error}"
+    print(f"{kind} {release}: recorded after {time.monotonic() - started:.0f} s")
+    return None
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("servers", nargs="*", help=f"kinds of server: {', '.join(RIG)}")
     parser.add_argument("--release", action="append", help=f"of {', '.join(RELEASES)}")
     given = parser.parse_args()
-    for release in given.release or [RELEASE]:
-        for kind in given.servers or RIG:
-            try:
-                with running([RIG[kind]], release=release, report=print) as rig:
-                    print(save(record(rig[RIG[kind]], kind, print)))
-            except RigError as error:
-                print(f"{kind} {release}: {error}")
+    missing = []
+    for release in given.release or RELEASES:
+        provision(release, report=print)
+        # Starting keeps a core busy, and so does being asked.
+        with ThreadPoolExecutor(os.cpu_count()) as side_by_side:
+            outcomes = side_by_side.map(partial(refresh, release), given.servers or RIG)
+        missing += [outcome for outcome in outcomes if outcome]
+    sys.exit("\n\n".join(missing) or None)
 
 
 if __name__ == "__main__":
