@@ -93,14 +93,16 @@ def rewritten(urls: dict[str, str]) -> dict[str, str]:
 @pytest.mark.usefixtures("folder", "closed")
 @pytest.mark.parametrize("page", BLOCKS, ids=lambda page: str(page.relative_to(ROOT)))
 def test_the_blocks_of_a_page_do_what_they_say(
-    page: Path, urls: dict[str, str], namespace: dict[str, Any]
+    page: Path, servers: Rig, urls: dict[str, str], namespace: dict[str, Any]
 ) -> None:
     from vllm_modalities._wire import TASKS
+
+    rewrite = rewritten(urls) | {"http://chat-embedder:8000": servers["qwen3-embed"].base_url}
 
     before = {task: list(kinds) for task, kinds in TASKS.items()}
     try:
         for block in blocks(page):
-            run(block, namespace, rewritten(urls))
+            run(block, namespace, rewrite)
     finally:
         TASKS.clear()
         TASKS.update(before)
@@ -122,6 +124,11 @@ def search(printed: str, _: Path) -> None:
     assert scores == sorted(scores, reverse=True)
     assert all("Berlin" in line for line in ranked[:2])
     assert scores[1] > 0.5 > 0.3 > scores[2]
+
+
+def embed_many(printed: str, folder: Path) -> None:
+    assert printed == "2000 vectors of 384 numbers, 3.1 MB in vectors.f32\n"
+    assert (folder / "vectors.f32").stat().st_size == 2000 * 384 * 4
 
 
 def rerank(printed: str, _: Path) -> None:
@@ -157,6 +164,7 @@ def many(printed: str, _: Path) -> None:
 
 CHECKS: dict[str, Check] = {
     "embed_search": search,
+    "embed_many": embed_many,
     "rerank": rerank,
     "transcribe": transcribe,
     "ocr_page": ocr,
