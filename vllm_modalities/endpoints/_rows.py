@@ -184,7 +184,7 @@ class Rows:
             vectors = self._room(found) if self._vectors is None else self._vectors
             if found != vectors.shape[1]:
                 raise response.fault(f"vectors are {found} numbers wide, not {vectors.shape[1]}")
-            if self._vectors is None and self._job.dimensions is None:
+            if self._vectors is None and self._job.width != found:
                 self._job.target.learned(embedding_size=found)
             self._vectors = vectors
             if self._job.target.context.options.keep_raw:
