@@ -22,7 +22,9 @@ from ..vectors.embeddings import Embeddings
 from ..vectors.precision import Precision
 from ._content import Chat, Item, has_pictures
 
-THREAD_FROM = 100_000  # bytes of an answer from which reading it would hold up an event loop
+# Bytes of an answer from which reading it would hold up an event loop, for some milliseconds;
+# raw vectors are only copied.
+THREAD_FROM, THREAD_FROM_RAW = 100_000, 4_000_000
 
 Matrix = NDArray[Any]
 Form = Literal["bytes", "base64", "float"]
@@ -128,7 +130,7 @@ class Rows:
                 return failures
         width = self._width()
         response = yield from self._job.target.post(self._job.route.body(items, width))
-        if len(response.body) > THREAD_FROM:
+        if len(response.body) > (THREAD_FROM_RAW if is_raw(response) else THREAD_FROM):
             failures += yield from Work(lambda: self._take(batch, response, width))
         else:
             failures += self._take(batch, response, width)
