@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import base64
 import json
+import os
+import subprocess
 import urllib.request
 from pathlib import Path
 from typing import Any
@@ -14,6 +16,7 @@ import pytest
 from _both import ask
 from PIL import Image
 
+import vllm_modalities
 from vllm_modalities import (
     AsyncClient,
     BadRequestError,
@@ -23,6 +26,7 @@ from vllm_modalities import (
     TokenizeRequest,
 )
 from vllm_modalities._rig import Rig
+from vllm_modalities._rig.environment import provision
 
 TEXTS = ["The train to Berlin leaves from platform seven.", "Bread rises.", "", "Straße, 東京"]
 USER = [{"role": "user", "content": "cats"}]
@@ -227,3 +231,25 @@ def test_a_stream_that_is_left_leaves_the_server_free(servers: Rig) -> None:
     assert len(first) == 8
     with urllib.request.urlopen(f"{url}/health", timeout=30) as answer:
         assert answer.status == 200
+
+
+TORCH = """
+import numpy as np, torch
+from vllm_modalities import Embeddings
+vectors = Embeddings(np.ones((3, 4), np.float32))
+tensor = torch.from_numpy(vectors.vectors)
+tensor[1, 2] = 7
+print(vectors[1][2], tensor.dtype, torch.from_numpy(np.asarray(vectors.quantize("int8"))).dtype)
+"""
+
+
+def test_torch_takes_vectors_without_a_copy() -> None:
+    """In the environment of the servers, which has torch."""
+    ran = subprocess.run(
+        [provision(), "-W", "error", "-c", TORCH],
+        env={**os.environ, "PYTHONPATH": str(Path(vllm_modalities.__file__).parents[1])},
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    assert ran.stdout.split() == ["7.0", "torch.float32", "torch.int8"]

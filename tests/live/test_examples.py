@@ -23,7 +23,11 @@ from vllm_modalities._rig import Rig
 EXAMPLES = ROOT / "examples"
 ASSETS = EXAMPLES / "assets"
 JOBS = ("embed", "rerank", "whisper-base", "deepseek-ocr")
-MORE = ("embed-tokens", "classify")  # which pages and examples name by their addresses
+MORE = (
+    "embed-tokens",
+    "classify",
+    "qwen3-embed",
+)  # which pages and examples name by their addresses
 
 pytestmark = [
     pytest.mark.servers(*JOBS, *MORE),
@@ -127,6 +131,11 @@ def search(printed: str, _: Path) -> None:
     assert scores[1] > 0.5 > 0.3 > scores[2]
 
 
+def embed_many(printed: str, folder: Path) -> None:
+    assert printed == "2000 vectors of 384 numbers, 3.1 MB in vectors.f32\n"
+    assert (folder / "vectors.f32").stat().st_size == 2000 * 384 * 4
+
+
 def rerank(printed: str, _: Path) -> None:
     title, *ranked = printed.splitlines()
     assert "cross-encoder" in title
@@ -176,6 +185,7 @@ CHECKS: dict[str, Check] = {
     "late_interaction": late,
     "rank_your_own": own,
     "embed_search": search,
+    "embed_many": embed_many,
     "rerank": rerank,
     "transcribe": transcribe,
     "ocr_page": ocr,

@@ -40,6 +40,8 @@ def named(
         for place, error in failures
         if isinstance(error, BadRequestError) and _LIMIT.search(error.message)
     }
+    if not long:
+        return list(failures)
     counts = yield from Together([_tokens(target, items[place]) for place in long])
     told = {
         place: _error(first + place, error, count, target.model)

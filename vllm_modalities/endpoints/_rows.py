@@ -22,7 +22,9 @@ from ..vectors.embeddings import Embeddings
 from ..vectors.precision import Precision
 from ._content import Chat, Item, has_pictures
 
-THREAD_FROM = 100_000  # bytes of an answer from which reading it would hold up an event loop
+# Bytes of an answer from which reading it would hold up an event loop, for some milliseconds;
+# raw vectors are only copied.
+THREAD_FROM, THREAD_FROM_RAW = 100_000, 4_000_000
 
 Matrix = NDArray[Any]
 Form = Literal["bytes", "base64", "float"]
@@ -128,7 +130,7 @@ class Rows:
                 return failures
         width = self._width()
         response = yield from self._job.target.post(self._job.route.body(items, width))
-        if len(response.body) > THREAD_FROM:
+        if len(response.body) > (THREAD_FROM_RAW if is_raw(response) else THREAD_FROM):
             failures += yield from Work(lambda: self._take(batch, response, width))
         else:
             failures += self._take(batch, response, width)
@@ -184,7 +186,7 @@ class Rows:
             vectors = self._room(found) if self._vectors is None else self._vectors
             if found != vectors.shape[1]:
                 raise response.fault(f"vectors are {found} numbers wide, not {vectors.shape[1]}")
-            if self._vectors is None and self._job.dimensions is None:
+            if self._vectors is None and self._job.width != found:
                 self._job.target.learned(embedding_size=found)
             self._vectors = vectors
             if self._job.target.context.options.keep_raw:

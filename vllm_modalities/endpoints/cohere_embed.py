@@ -12,8 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from pydantic import Field
-
 from .._context import Target
 from .._flow import Alone, Flow, Response
 from .._results import AnswerModel, Usage, words

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterable, Iterable, Mapping, Sized
-from contextlib import ExitStack
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
@@ -115,10 +114,9 @@ class _Batches:
         self._tokens = 0
         self._before = 0  # inputs of the batches that are made
         self._failures: list[Failure] = []
-        self._open = ExitStack()
 
     def __enter__(self) -> Self:
-        self._done = self._open.enter_context(self._progress)
+        self._done = self._progress.__enter__()
         return self
 
     def __exit__(
@@ -127,7 +125,7 @@ class _Batches:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        self._open.__exit__(kind, error, traceback)
+        self._progress.__exit__(kind, error, traceback)
 
     def add(self, item: Any) -> Flow[Embeddings] | None:
         found = item_of("inputs", self._before + len(self._items), item)
