@@ -21,7 +21,7 @@ warnings; `validation="off"` checks nothing and makes no probe.
 """
 BASES = {
     "PoolingFields": "all pooling requests",
-    "ChatFields": "`EmbeddingRequest`, `PoolingRequest`",
+    "ChatFields": "`EmbeddingRequest`, `PoolingRequest`, `ClassifyRequest`",
 }
 UNITS = {"size": "bytes", "duration": "seconds", "pixels": "pixels", "longest": "characters"}
 

@@ -20,7 +20,7 @@ list of (tokens, dim) arrays."""
 
 # Numbers in a block of documents, and tokens in a group of queries: a block and its products stay
 # in a core's cache, so that the maximum costs little beside the product.
-BLOCK, GROUP = 2**19, 128
+BLOCK, GROUP = 2**18, 128
 
 
 class Ragged(Protocol):
