@@ -19,7 +19,7 @@ from vllm_modalities.vectors.maxsim import maxsim
 from vllm_modalities.vectors.tokens import TokenEmbeddings
 
 DOCUMENTS, TOKENS, WIDTH, QUERY = 10_000, 128, 128, 32
-ROUNDS = 15
+ROUNDS = 9
 
 
 def ways() -> dict[str, Callable[[], object]]:

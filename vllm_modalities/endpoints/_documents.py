@@ -41,11 +41,14 @@ def rankable(name: str, place: int | None, given: Any, key: Key = None) -> Ranka
     where = name if place is None else f"item {place} of {name}"
     if key is not None:
         given = _of_key(name, where, given, key)
-    if isinstance(given, Mapping):
-        given = given["content"] if "content" in given else given.get("text")
-    if isinstance(given, str) or is_picture(given):
+    is_content = isinstance(given, Mapping) and isinstance(given.get("content"), list | tuple)
+    if isinstance(given, Mapping) and not is_content:
+        given = given.get("content", given.get("text"))
+    if is_content:
+        item = item_of(name, place, {"content": given["content"]})
+    elif isinstance(given, str) or is_picture(given):
         item = item_of(name, place, given)
-    elif isinstance(given, list | tuple) and all(_is_part(part) for part in given):
+    elif _is_mixed(given):
         item = item_of(name, place, {"content": given})
     else:
         raise invalid(name, f"{where} must be {ALLOWED}; got {type(given).__name__}")
@@ -62,9 +65,11 @@ def _of_key(name: str, where: str, given: Any, key: str | Callable[[Any], Any]) 
         raise invalid(name, f"{where} has no {key!r}, which `key` names") from None
 
 
-def _is_part(part: object) -> bool:
-    is_typed = isinstance(part, Mapping) and "type" in part
-    return isinstance(part, str) or is_typed or is_picture(part)
+def _is_mixed(given: object) -> bool:
+    """Whether it is a list with images; one of texts alone would be several."""
+    parts = given if isinstance(given, list | tuple) else ()
+    others = [part for part in parts if not isinstance(part, str)]
+    return bool(others) and all(is_picture(part) or isinstance(part, Mapping) for part in others)
 
 
 def wired(items: Sequence[Rankable]) -> Flow[tuple[list[Item | MediaError], list[str]]]:

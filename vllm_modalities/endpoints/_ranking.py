@@ -38,6 +38,18 @@ class RankingFields(PoolingFields):
         """What the model cannot read: images, dicts without content, too many tokens."""
         yield from super().limits(server)
         yield from self._unreadable(server)
+        reserved = sorted(
+            {"chat_template", "tools", "tokenize"} & {*(self.chat_template_kwargs or ())}
+        )
+        if reserved:
+            yield Finding(
+                code="ranking-template-kwargs",
+                severity="error",
+                field="chat_template_kwargs",
+                message=f"chat_template_kwargs may not hold {', '.join(reserved)}, which the server"
+                " sets itself; serve with --chat-template for another template",
+                source="vLLM 0.32.0 vllm/entrypoints/pooling/scoring/io_processor.py",
+            )
         model = server.model(self.model)
         context = model.max_model_len if model else None
         for name in ("max_tokens_per_query", "max_tokens_per_doc"):

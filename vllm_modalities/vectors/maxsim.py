@@ -20,7 +20,7 @@ list of (tokens, dim) arrays."""
 
 # Numbers in a block of documents, and tokens in a group of queries: a block and its products stay
 # in a core's cache, so that the maximum costs little beside the product.
-BLOCK, GROUP = 2**19, 128
+BLOCK, GROUP = 2**18, 128
 
 
 class Ragged(Protocol):
@@ -36,8 +36,13 @@ class Ragged(Protocol):
         """Width of each vector."""
         ...
 
-    def rows(self, first: int, last: int) -> NDArray[np.float32]:
-        """The vectors of items `first` to before `last`. Shape (tokens, dim)."""
+    def rows(
+        self, first: int, last: int, out: NDArray[np.float32] | None = None
+    ) -> NDArray[np.float32]:
+        """The vectors of items `first` to before `last`, in `out` if they are not there already.
+
+        Shape (tokens, dim).
+        """
         ...
 
 
@@ -117,8 +122,12 @@ class _Listed:
         lengths = np.fromiter(map(len, arrays), np.int64, len(arrays))
         return cls(arrays, starts(lengths), shapes.pop()[0] if shapes else 0)
 
-    def rows(self, first: int, last: int) -> NDArray[np.float32]:
-        return np.concatenate(self.arrays[first:last], dtype=np.float32, casting="unsafe")
+    def rows(
+        self, first: int, last: int, out: NDArray[np.float32] | None = None
+    ) -> NDArray[np.float32]:
+        if out is None:
+            out = np.empty((self.offsets[last] - self.offsets[first], self.dimensions), np.float32)
+        return np.concatenate(self.arrays[first:last], out=out, casting="unsafe")
 
 
 def starts(lengths: NDArray[np.int64]) -> Offsets:
@@ -133,16 +142,25 @@ def _fill(scores: Scores, queries: Ragged, documents: Ragged) -> None:
         (slice(first, last), queries.rows(first, last).T, *_segments(queries.offsets, first, last))
         for first, last in _blocks(queries.offsets, GROUP)
     ]
-    for first, last in _blocks(documents.offsets, BLOCK // max(documents.dimensions, 1)):
+    blocks = list(_blocks(documents.offsets, BLOCK // max(documents.dimensions, 1)))
+    tokens = max(int(documents.offsets[b] - documents.offsets[a]) for a, b in blocks)
+    # New memory for each block would take longer than the maximum.
+    room = np.empty((tokens, documents.dimensions), np.float32)
+    products = np.empty(tokens * max(group.shape[1] for _, group, _, _ in groups), np.float32)
+    for first, last in blocks:
         begins, filled = _segments(documents.offsets, first, last)
         if not len(begins):
             continue
-        block = documents.rows(first, last)
-        for group, tokens, query_begins, asked in groups:
+        count = int(documents.offsets[last] - documents.offsets[first])
+        block = documents.rows(first, last, room[:count])
+        for group, asked, query_begins, given in groups:
             if len(query_begins):
-                best = np.maximum.reduceat(block @ tokens, begins, axis=0)
+                shape = (count, asked.shape[1])
+                product = products[: count * asked.shape[1]].reshape(shape)
+                np.matmul(block, asked, out=product)
+                best = np.maximum.reduceat(product, begins, axis=0)
                 summed = np.add.reduceat(best, query_begins, axis=1)
-                scores[group, first:last][np.ix_(asked, filled)] = summed.T
+                scores[group, first:last][np.ix_(given, filled)] = summed.T
 
 
 def _blocks(offsets: Offsets, size: int) -> Iterator[tuple[int, int]]:

@@ -107,13 +107,24 @@ class TokenEmbeddings(Sequence[NDArray[np.float32]]):
             f" {self.vectors.dtype}, model={self.model!r}{failed})"
         )
 
-    def rows(self, first: int, last: int) -> NDArray[np.float32]:
-        """The vectors of items `first` to before `last`. Shape (tokens, dim), float32."""
+    def rows(
+        self, first: int, last: int, out: NDArray[np.float32] | None = None
+    ) -> NDArray[np.float32]:
+        """The vectors of items `first` to before `last`. Shape (tokens, dim), float32.
+
+        Args:
+            first, last: Positions of items.
+            out: Where they are put, if they are not float32 already.
+        """
         part = slice(self.offsets[first], self.offsets[last])
-        if self.scales is None:
-            return self.vectors[part].astype(np.float32, copy=False)
-        scaled: NDArray[np.float32] = self.vectors[part] * self.scales[part, np.newaxis]
-        return scaled
+        vectors = self.vectors[part]
+        if vectors.dtype == np.float32:
+            return vectors
+        out = np.empty(vectors.shape, np.float32) if out is None else out
+        np.copyto(out, vectors)
+        if self.scales is not None:
+            out *= self.scales[part, np.newaxis]
+        return out
 
     @overload
     def maxsim(self, documents: Tokens) -> Scores: ...

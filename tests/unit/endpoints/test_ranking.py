@@ -135,7 +135,10 @@ WRONG = {
     "a number": (["a", 5], None, "item 1 of documents"),
     "token ids": ([[1, 2]], None, "item 0 of documents"),
     "half a surrogate pair": (["\ud800"], None, "surrogate"),
-    "an empty list": (["a", []], None, "content"),
+    "an empty list": (["a", []], None, "item 1 of documents"),
+    "texts in a list": (["a", ["b", "c"]], None, "item 1 of documents"),
+    "an image and a number": ([[b"image", 5]], None, "item 0 of documents"),
+    "content that is none": ([{"content": [5]}], None, "content must be"),
 }
 
 
@@ -145,6 +148,23 @@ def test_what_cannot_be_compared_is_refused_and_named(talk, name) -> None:
     server = FakeVLLM("cross-encoder")
     with pytest.raises(InvalidRequestError, match=words):
         talk(server).rerank("q", documents, key=key)
+    assert server.posts == []
+
+
+@pytest.mark.parametrize("query", [["q", "r"], [], None, 5, {"q": "r"}], ids=str)
+def test_a_query_is_one(talk, query) -> None:
+    server = FakeVLLM("cross-encoder")
+    with pytest.raises(InvalidRequestError, match="query must be"):
+        talk(server).rerank(query, ["a"])
+    assert server.posts == []
+
+
+def test_what_the_server_gives_its_template_itself_is_refused(talk) -> None:
+    server = FakeVLLM("cross-encoder")
+    kwargs = {"chat_template_kwargs": {"tokenize": True, "instruction": "i"}}
+    for method in ("rerank", "score"):
+        with pytest.raises(InvalidRequestError, match="may not hold tokenize"):
+            getattr(talk(server), method)("q", ["a"], extra_body=kwargs)
     assert server.posts == []
 
 
