@@ -2,7 +2,8 @@
 
 Every target gets the same time, in a process of its own, under atheris (libFuzzer): inputs that
 reach new code of the package are kept in `build/fuzz`, and the next run goes on from them. What
-breaks a target, takes longer than 10 s or more than 2 GB is a finding: put it among the seeds.
+breaks a target, takes longer than 60 s or more than 2 GB is a finding: put it among the seeds.
+Before that, words and seeds are repeated, to see whether time grows faster than they do.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import time
 from pathlib import Path
 
 KEPT = Path("build") / "fuzz"
-LONGEST_INPUT, SECONDS, MEGABYTES = 4_096, 10, 2_048
+LONGEST_INPUT, SECONDS, MEGABYTES = 4_096, 60, 2_048
 EXECUTED = re.compile(r"stat::number_of_executed_units:\s*(\d+)")
 
 
@@ -58,6 +59,23 @@ def looked_into(name: str, seconds: int) -> tuple[int, list[Path]]:
     return int(counted[1]) if counted else 0, new
 
 
+def too_slow(name: str) -> list[bytes]:
+    """Units that take more than seven times as long when repeated four times as often."""
+    from fuzz.targets import TARGETS, WORDS, seeds
+
+    def seconds(unit: bytes, size: int) -> float:
+        began = time.process_time()
+        TARGETS[name](b"200 application/json\n" + unit * (size // len(unit)))
+        return time.process_time() - began
+
+    found = []
+    for unit in {b"a", b"-", b"[", b"![](", b'{"a":', b"1.", *WORDS, *seeds(name).values()}:
+        short = seconds(unit, 40_000)
+        if short > 0.1 and seconds(unit, 160_000) > 7 * short:
+            found.append(unit)
+    return found
+
+
 def main() -> None:
     from fuzz.targets import TARGETS
 
@@ -67,15 +85,18 @@ def main() -> None:
     chosen = parser.parse_args()
     names = chosen.target or list(TARGETS)
     seconds = max(1, round(chosen.minutes * 60 / len(names)))
-    findings: list[Path] = []
+    findings: list[Path | bytes] = []
     for name in names:
+        slow = too_slow(name)
+        findings += slow
         began = time.monotonic()
         executed, new = looked_into(name, seconds)
         findings += new
         took = time.monotonic() - began
-        print(f"{name}: {executed:,} inputs in {took:.0f} s, {len(new)} findings", flush=True)
+        found = len(new) + len(slow)
+        print(f"{name}: {executed:,} inputs in {took:.0f} s, {found} findings", flush=True)
         with (KEPT / "runs.jsonl").open("a") as runs:
-            entry = {"target": name, "inputs": executed, "seconds": took, "findings": len(new)}
+            entry = {"target": name, "inputs": executed, "seconds": took, "findings": found}
             runs.write(json.dumps(entry) + "\n")
     if findings:
         raise SystemExit("\n".join(["what broke a target:", *map(str, findings)]))

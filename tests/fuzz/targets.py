@@ -48,6 +48,13 @@ TARGETS: dict[str, Callable[[bytes], None]] = {}
 """By name, which is also the folder of its seeds."""
 
 
+WORDS = [
+    *(b'null true [ ] { } [] {} "" , : . - 0 1e999 -1 99999999999999999999 NaN'.split()),
+    *(b"<|ref|> <|/ref|> <|det|> <|/det|> [[ ]] <PAGE> | < > & ' \n \r \t \0 \x1b[".split(b" ")),
+    *(b"\xff\xff\xff\xff \x00\x00\x00\x00 \x7f\xff\xff\xff \x80 \xed\xa0\x80".split()),
+]
+
+
 def target(run: Callable[[bytes], None]) -> Callable[[bytes], None]:
     TARGETS[run.__name__] = run
     return run

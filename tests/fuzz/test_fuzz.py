@@ -6,18 +6,13 @@ The same inputs every time; `nox -s fuzz` looks for new ones, guided by coverage
 from __future__ import annotations
 
 import pytest
-from fuzz.targets import ANSWERS, TARGETS, seeds
+from fuzz.targets import ANSWERS, TARGETS, WORDS, seeds
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from vllm_modalities import Client
 from vllm_modalities._endpoint import Endpoint
 
-WORDS = [
-    *(b'null true [ ] { } [] {} "" , : . - 0 1e999 -1 99999999999999999999 NaN'.split()),
-    *(b"<|ref|> <|/ref|> <|det|> <|/det|> [[ ]] <PAGE> | < > & ' \n \r \t \0 \x1b[".split(b" ")),
-    *(b"\xff\xff\xff\xff \x00\x00\x00\x00 \x7f\xff\xff\xff \x80 \xed\xa0\x80".split()),
-]
 EDITS = st.lists(
     st.tuples(
         st.integers(0, 4_000),  # where

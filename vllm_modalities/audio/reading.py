@@ -93,10 +93,12 @@ def encode(waveform: Waveform, *, container: Literal["flac", "wav"] = "flac") ->
     """`waveform` as a file of 16-bit samples; `Waveform.clipped` says how many are clipped."""
     import soundfile
 
-    scaled = np.rint(waveform.samples * np.float32(32_768))
-    pcm = np.clip(scaled, -32_768, 32_767).astype(np.int16)
     file = BytesIO()
-    soundfile.write(file, pcm, waveform.rate, format=container.upper(), subtype="PCM_16")
+    form = {"format": container.upper(), "subtype": "PCM_16"}
+    with soundfile.SoundFile(file, "w", waveform.rate, channels=1, **form) as sound:
+        for start in range(0, len(waveform.samples), BLOCK):
+            scaled = np.rint(waveform.samples[start : start + BLOCK] * np.float32(32_768))
+            sound.write(np.clip(scaled, -32_768, 32_767).astype(np.int16))
     return file.getvalue()
 
 

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from .transcript import Segment
 
-ARROW = re.compile("-{2,}>")  # makes players take its line for times
+# Makes players take its line for times; tried at the first dash of a run alone, so time is linear.
+ARROW = re.compile("(?<!-)-{2,}+>")
 SHOWN = 1_000  # ms that a cue without a length of its own is shown
 SECOND, MINUTE, HOUR = 1_000, 60_000, 3_600_000  # ms
 
