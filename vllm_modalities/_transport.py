@@ -30,6 +30,7 @@ from .errors import (
 )
 
 CONNECT = 5.0  # seconds at most for connecting
+LARGEST = 2**31  # bytes of one answer at most, so that one without end does not fill the memory
 KEEPALIVE = 3.0  # seconds; vLLM's uvicorn closes idle connections after 5 s
 
 
@@ -60,6 +61,8 @@ class _Exchange:
         self._library, self._request = library, request
         self._name = f"{request.method} {request.path}"
         self.answer: _Answer | None = None  # once it has begun
+        self._parts: list[bytes] = []
+        self._size = 0
         headers = {**own_headers(), **_bearer(api_key), **request.headers}
         for name, value in headers.items():
             check_value(name, value)
@@ -110,9 +113,32 @@ class _Exchange:
         shown = self.answer.headers.get("x-request-id") if self.answer else None
         return None if shown is None else self.hide(shown)
 
-    def result(self, content: bytes) -> Response:
+    def begin(self, answer: _Answer) -> None:
+        """The head of the answer has come; its body must be as we asked for it."""
+        self.answer = answer
+        packed = answer.headers.get("content-encoding", "identity")
+        if packed != "identity":  # a small body may unpack into one that fills the memory
+            raise self._fault(
+                f"the answer to {self._name} is packed ({packed}), which was not asked for;"
+                " turn that off in the gateway that does it"
+            )
+
+    def take(self, part: bytes) -> None:
+        """Keep one part of the answer's body."""
+        self._parts.append(part)
+        self._size += len(part)
+        if self._size > LARGEST:
+            raise self._fault(f"the answer to {self._name} has more than {LARGEST:,} bytes")
+
+    def _fault(self, message: str) -> ResponseError:
+        return ResponseError(
+            message, server=self._request.server, request_id=self._request_id()
+        )
+
+    def result(self) -> Response:
         """The answer, if it is one; raises the error that it is otherwise."""
         assert self.answer is not None
+        content = b"".join(self._parts)
         status = self.answer.status_code
         headers = {name.lower(): value for name, value in self.answer.headers.items()}
         server = self._request.server
@@ -120,11 +146,9 @@ class _Exchange:
             return Response(status, headers, content, server, hidden=self.hide)
         if status < 400:
             place = self.hide(headers.get("location", "an unknown place"))
-            raise ResponseError(
+            raise self._fault(
                 f"HTTP {status}: {self._request.path} is moved to {place};"
-                " redirects are not followed, give the new address as `base_url`",
-                server=server,
-                request_id=self._request_id(),
+                " redirects are not followed, give the new address as `base_url`"
             )
         raise status_class(status)(
             status,
@@ -190,16 +214,16 @@ class SyncTransport:
         ends = time.monotonic() + request.timeout
         with exchange.translated():
             sent = self._client.build_request(**exchange.arguments)
-            exchange.answer = answer = self._client.send(sent, stream=True)
+            answer = self._client.send(sent, stream=True)
             try:
-                parts = []
+                exchange.begin(answer)
                 for part in answer.iter_bytes():
-                    parts.append(part)
+                    exchange.take(part)
                     if time.monotonic() > ends:
                         raise exchange.late(request.path)
             finally:
                 answer.close()
-        return exchange.result(b"".join(parts))
+        return exchange.result()
 
     def close(self) -> None:
         if self._owned:
@@ -220,13 +244,15 @@ class AsyncTransport:
         exchange = _Exchange(self._library, request, self._api_key)
         with exchange.translated(), anyio.move_on_after(request.timeout):
             sent = self._client.build_request(**exchange.arguments)
-            exchange.answer = answer = await self._client.send(sent, stream=True)
+            answer = await self._client.send(sent, stream=True)
             try:
-                content = b"".join([part async for part in answer.aiter_bytes()])
+                exchange.begin(answer)
+                async for part in answer.aiter_bytes():
+                    exchange.take(part)
             finally:
                 with anyio.CancelScope(shield=True):
                     await answer.aclose()
-            return exchange.result(content)
+            return exchange.result()
         raise exchange.late(f"{request.method} {request.path}")
 
     async def close(self) -> None:

@@ -68,8 +68,8 @@ def test_only_the_transport_imports_an_http_library() -> None:
 
 # From the bottom to the top: nothing imports what stands in a later group.
 GROUPS = [
-    ("errors", "_flow", "_caller", "_inputs", "_secrets", "_sniff", "_xargs"),
-    ("server", "profiles", "_wire", "_results", "_retry", "vectors", "audio", "documents", "gates"),
+    ("errors", "_flow", "_retry", "_places", "_caller", "_inputs", "_secrets", "_sniff", "_xargs"),
+    ("server", "profiles", "_wire", "_results", "vectors", "audio", "documents", "gates"),
     ("_fleet", "_exchange", "_routing", "_context", "_many", "_sizes", "endpoints"),
     ("_transport", "_drivers", "_endpoint", "client"),
     ("serving", "bulk", "integrations", "simulator"),
