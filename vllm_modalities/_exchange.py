@@ -47,9 +47,7 @@ def exchange(context: Context, replicas: Sequence[Replica], ask: Ask) -> Flow[Re
             return (yield from _round(context, replicas, ask, ends))
 
 
-def _round(
-    context: Context, replicas: Sequence[Replica], ask: Ask, ends: float
-) -> Flow[Response]:
+def _round(context: Context, replicas: Sequence[Replica], ask: Ask, ends: float) -> Flow[Response]:
     """Each server once, until one answers; a failing one is set aside."""
     clock = context.fleet.clock
     last: VLLMModalitiesError | None = None

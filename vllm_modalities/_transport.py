@@ -131,9 +131,7 @@ class _Exchange:
             raise self._fault(f"the answer to {self._name} has more than {LARGEST:,} bytes")
 
     def _fault(self, message: str) -> ResponseError:
-        return ResponseError(
-            message, server=self._request.server, request_id=self._request_id()
-        )
+        return ResponseError(message, server=self._request.server, request_id=self._request_id())
 
     def result(self) -> Response:
         """The answer, if it is one; raises the error that it is otherwise."""

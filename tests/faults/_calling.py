@@ -34,7 +34,14 @@ class Caller:
         return row.read(self.do(getattr(client, row.method)(*row.arguments, **row.options)))
 
     def tasks(self) -> int:
-        return 0 if self._runner is None else len(asyncio.all_tasks(self._runner.get_loop()))
+        """How many tasks there are, after those that only tidy up have had their turns."""
+
+        async def others() -> int:
+            for _ in range(3):
+                await asyncio.sleep(0)
+            return len(asyncio.all_tasks()) - 1
+
+        return 0 if self._runner is None else self._runner.run(others())
 
     def close(self) -> None:
         self.do(self.client.close())

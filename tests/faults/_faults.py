@@ -481,7 +481,7 @@ FAULTS: tuple[Fault, ...] = (
     Fault("gzip that was not asked for", zipped, ANSWER, ANSWER),
     Fault("empty body", as_json(b""), ANSWER, ANSWER),
     Fault("a page to log in", as_json(HTML), ANSWER, ANSWER),
-    Fault("JSON of another shape", as_json(b"[]"), ANSWER, ANSWER),
+    content("JSON of another shape", lambda _: b"[]", ANSWER),
     Fault("200 with an error body", as_json(json.dumps({"error": ERROR}).encode()), ANSWER, ANSWER),
     Fault(
         "200 with an old error body",

@@ -36,9 +36,7 @@ def table() -> str:
             if name == fault.name:
                 by_outcome[came].append(name)
         for (once, always), found in sorted(by_outcome.items(), key=lambda item: -len(item[1])):
-            lines.append(
-                f"| {fault.name} | {_cell(once)} | {_cell(always)} | {len(found)} |"
-            )
+            lines.append(f"| {fault.name} | {_cell(once)} | {_cell(always)} | {len(found)} |")
     return "\n".join(lines)
 
 

@@ -64,9 +64,7 @@ class Row:
 def sent(name: str, task: str, request: Any) -> Row:
     """`send`, which hands on the server's own answer."""
     server = {"task": task, "routes": type(request).PATHS}
-    return Row(
-        f"send({name})", "send", (request,), server=server, read=Response.json, checks=False
-    )
+    return Row(f"send({name})", "send", (request,), server=server, read=Response.json, checks=False)
 
 
 ROWS = (

@@ -91,6 +91,7 @@ class Rows:
         """Put the vectors into their places; gives the texts whose vector is not finite."""
         vectors, usage = self._route.read(response, len(batch), width)
         finite = np.isfinite(vectors).all(axis=1)
+        sound = finite & vectors.any(axis=1)  # no text has no direction
         repaired, vectors = self._repaired(vectors, response)
         found = vectors.shape[1]
         with self._lock:
@@ -107,8 +108,9 @@ class Rows:
             self._findings += [*response.findings, *repaired]
         self._vectors[batch[0] : batch[-1] + 1] = vectors
         return [
-            (batch[row], response.fault(f"the vector of item {batch[row]} is not finite"))
-            for row in np.flatnonzero(~finite).tolist()
+            (batch[row], response.fault(f"the vector of item {batch[row]} is {fault}"))
+            for row in np.flatnonzero(~sound).tolist()
+            for fault in ("all zeros" if finite[row] else "not finite",)
         ]
 
     def _repaired(self, vectors: Matrix, response: Response) -> tuple[list[Finding], Matrix]:
