@@ -12,8 +12,8 @@ from typing import Any
 
 from _both import same
 from _script import BLOCKING
-
 from faults._rows import Row
+
 from vllm_modalities import AsyncClient, Client, PartialFailureError, VLLMModalitiesError
 
 WRONG = "WRONG"

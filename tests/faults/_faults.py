@@ -13,7 +13,6 @@ from typing import Any, TypeAlias
 
 import numpy as np
 from _script import Answer
-
 from faults._server import Play, Wire, head, head_of
 
 Edit: TypeAlias = Callable[[Answer], bytes | None]
@@ -30,7 +29,7 @@ class Fault:
     Attributes:
         name: Its row.
         play: What the server does; None if there is no such server.
-        once: What comes of a call when it strikes the first try; None if it cannot, or if that takes
+        once: What comes of a call when it strikes the first try; None if it cannot, or if it takes
             all the time there is.
         always: What comes of a call when it strikes every try.
         of_bytes: Both, where the wire is raw vectors.

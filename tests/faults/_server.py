@@ -157,7 +157,7 @@ class Server:
     def listen(self) -> None:
         self._listener = socket.create_server(("127.0.0.1", self._port), backlog=1024)
         self._port = self._listener.getsockname()[1]
-        self._start(self._accept, self._listener)
+        self._listening = self._start(self._accept, self._listener)
 
     def go_away(self) -> None:
         """Refuse connections, and break those there are."""
@@ -165,15 +165,12 @@ class Server:
             # Closing alone does not wake the thread that accepts.
             self._listener.shutdown(socket.SHUT_RDWR)
             self._listener.close()
+            self._listening.join(BOUND)  # or the port would stay taken
             self._listener = None
         with self._lock:
             for wire in self._wires:
                 with suppress(OSError):
                     wire.sock.shutdown(socket.SHUT_RDWR)
-
-    def open(self) -> int:
-        """How many connections are open."""
-        return len(self._wires)
 
     def drained(self) -> bool:
         """Wait until the client has closed every connection; False if it does not."""
@@ -188,11 +185,12 @@ class Server:
         for thread in self._threads:
             thread.join(BOUND)
 
-    def _start(self, run: Callable[[socket.socket], None], sock: socket.socket) -> None:
+    def _start(self, run: Callable[[socket.socket], None], sock: socket.socket) -> threading.Thread:
         name = "wire" if run == self._serve else "listener"
         thread = threading.Thread(target=run, args=(sock,), name=name, daemon=True)
         self._threads.append(thread)
         thread.start()
+        return thread
 
     def _accept(self, listener: socket.socket) -> None:
         with suppress(OSError):

@@ -13,7 +13,6 @@ from typing import Any
 import pytest
 import trustme
 from _script import FakeVLLM, instant
-
 from faults import _page
 from faults._calling import calling, nothing_left, outcome
 from faults._faults import FAULTS, RIGHT, Fault
@@ -158,9 +157,9 @@ WAYS: dict[str, Callable[[Row, pytest.MonkeyPatch], Any]] = {
 def test_a_right_certificate_is_accepted(kind, monkeypatch) -> None:
     """So it is the wrong ones that the rows above are refused for."""
     (row,) = (row for row in ROWS if row.name == "embed")
-    with secured(row, monkeypatch, by=AUTHORITY, name="localhost") as server:
-        with calling(kind, server.url) as caller:
-            assert len(caller(row)) == 4
+    trusted = secured(row, monkeypatch, by=AUTHORITY, name="localhost")
+    with trusted as server, calling(kind, server.url) as caller:
+        assert len(caller(row)) == 4
 
 
 def test_the_page_shows_what_the_run_showed() -> None:

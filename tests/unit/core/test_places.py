@@ -12,7 +12,6 @@ from vllm_modalities import (
     APIStatusError,
     APITimeoutError,
     BadRequestError,
-    PartialFailureError,
     RateLimitError,
     ServerOverloadedError,
     VLLMModalitiesError,
@@ -130,7 +129,7 @@ def test_places_are_given_in_order_to_as_many_as_may_be_in_flight(most, limits, 
     line = []
     for kind, leaver in acts:
         if leaver < 4 and line:
-            turn, manager = line.pop(leaver % len(line))
+            _, manager = line.pop(leaver % len(line))
             manager.__exit__(None, None, None)
         else:
             manager = places.turn(windows[kind] if kind < WINDOWS else None)
