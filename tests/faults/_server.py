@@ -155,6 +155,8 @@ class Server:
         self._times = 0
 
     def listen(self) -> None:
+        if self._listener is not None:
+            return
         self._listener = socket.create_server(("127.0.0.1", self._port), backlog=1024)
         self._port = self._listener.getsockname()[1]
         self._listening = self._start(self._accept, self._listener)
