@@ -30,7 +30,6 @@ from .errors import (
 )
 
 CONNECT = 5.0  # seconds at most for connecting
-LARGEST = 2**31  # bytes of one answer at most, so that one without end does not fill the memory
 KEEPALIVE = 3.0  # seconds; vLLM's uvicorn closes idle connections after 5 s
 
 
@@ -61,8 +60,6 @@ class _Exchange:
         self._library, self._request = library, request
         self._name = f"{request.method} {request.path}"
         self.answer: _Answer | None = None  # once it has begun
-        self._parts: list[bytes] = []
-        self._size = 0
         headers = {**own_headers(), **_bearer(api_key), **request.headers}
         for name, value in headers.items():
             check_value(name, value)
@@ -113,30 +110,9 @@ class _Exchange:
         shown = self.answer.headers.get("x-request-id") if self.answer else None
         return None if shown is None else self.hide(shown)
 
-    def begin(self, answer: _Answer) -> None:
-        """The head of the answer has come; its body must be as we asked for it."""
-        self.answer = answer
-        packed = answer.headers.get("content-encoding", "identity")
-        if packed != "identity":  # a small body may unpack into one that fills the memory
-            raise self._fault(
-                f"the answer to {self._name} is packed ({packed}), which was not asked for;"
-                " turn that off in the gateway that does it"
-            )
-
-    def take(self, part: bytes) -> None:
-        """Keep one part of the answer's body."""
-        self._parts.append(part)
-        self._size += len(part)
-        if self._size > LARGEST:
-            raise self._fault(f"the answer to {self._name} has more than {LARGEST:,} bytes")
-
-    def _fault(self, message: str) -> ResponseError:
-        return ResponseError(message, server=self._request.server, request_id=self._request_id())
-
-    def result(self) -> Response:
+    def result(self, content: bytes) -> Response:
         """The answer, if it is one; raises the error that it is otherwise."""
         assert self.answer is not None
-        content = b"".join(self._parts)
         status = self.answer.status_code
         headers = {name.lower(): value for name, value in self.answer.headers.items()}
         server = self._request.server
@@ -144,9 +120,11 @@ class _Exchange:
             return Response(status, headers, content, server, hidden=self.hide)
         if status < 400:
             place = self.hide(headers.get("location", "an unknown place"))
-            raise self._fault(
+            raise ResponseError(
                 f"HTTP {status}: {self._request.path} is moved to {place};"
-                " redirects are not followed, give the new address as `base_url`"
+                " redirects are not followed, give the new address as `base_url`",
+                server=server,
+                request_id=self._request_id(),
             )
         raise status_class(status)(
             status,
@@ -212,16 +190,16 @@ class SyncTransport:
         ends = time.monotonic() + request.timeout
         with exchange.translated():
             sent = self._client.build_request(**exchange.arguments)
-            answer = self._client.send(sent, stream=True)
+            exchange.answer = answer = self._client.send(sent, stream=True)
             try:
-                exchange.begin(answer)
+                parts = []
                 for part in answer.iter_bytes():
-                    exchange.take(part)
+                    parts.append(part)
                     if time.monotonic() > ends:
                         raise exchange.late(request.path)
             finally:
                 answer.close()
-        return exchange.result()
+        return exchange.result(b"".join(parts))
 
     def close(self) -> None:
         if self._owned:
@@ -242,15 +220,13 @@ class AsyncTransport:
         exchange = _Exchange(self._library, request, self._api_key)
         with exchange.translated(), anyio.move_on_after(request.timeout):
             sent = self._client.build_request(**exchange.arguments)
-            answer = await self._client.send(sent, stream=True)
+            exchange.answer = answer = await self._client.send(sent, stream=True)
             try:
-                exchange.begin(answer)
-                async for part in answer.aiter_bytes():
-                    exchange.take(part)
+                content = b"".join([part async for part in answer.aiter_bytes()])
             finally:
                 with anyio.CancelScope(shield=True):
                     await answer.aclose()
-            return exchange.result()
+            return exchange.result(content)
         raise exchange.late(f"{request.method} {request.path}")
 
     async def close(self) -> None:

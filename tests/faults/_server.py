@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import socket
 import ssl
 import struct
 import threading
+import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from typing import Any, TypeAlias
 
 from _script import Answer, FakeVLLM, Sent
 
-BOUND = 10.0  # seconds after which the server ends what hangs, so that a test fails and goes on
+BOUND = 10.0  # seconds after which a test gives up on what hangs
+PATIENCE = 3.0  # seconds for which a server is silent or slow, at most
 
 
 class Wire:
@@ -75,12 +78,19 @@ class Wire:
         self.send(head(answer), answer.content)
 
     def trickle(self, data: bytes, every: float = 0.1) -> None:
-        """One byte at a time, for as long as the client listens, or much longer than it should."""
-        for place in range(min(len(data), 30)):
+        """One byte at a time, over and over, for longer than the client should listen."""
+        ends = time.monotonic() + PATIENCE
+        for place in itertools.count():
             if self.gone(every):
                 return
-            self.send(data[place : place + 1])
-        self.close()
+            if time.monotonic() > ends:
+                self.close()
+                return
+            self.send(data[place % len(data) :][:1])
+
+    def stay(self) -> None:
+        """Say nothing."""
+        self.gone(PATIENCE)
 
     def gone(self, seconds: float) -> bool:
         """Wait so long, or until the client closes the connection."""

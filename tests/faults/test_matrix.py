@@ -42,7 +42,7 @@ def frozen() -> Iterator[None]:
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Pauses take no time, and an answer is too large early."""
-    monkeypatch.setattr("vllm_modalities._transport.LARGEST", 2**24)
+    monkeypatch.setattr("vllm_modalities._transport.http1.LARGEST", 2**24)
     with instant():
         yield
 
