@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import SplitResult, unquote, urlsplit, urlunsplit
 
 from ._inputs import invalid
+from ._places import Window
 from .errors import (
     APIConnectionError,
     APITimeoutError,
@@ -46,6 +47,8 @@ class Replica:
         unlisted: Tasks and paths that it turned out not to have.
         remembered: What answers have shown beside that, such as its model's own names for input
             types; gone when it comes back as another release.
+        outstanding: Requests to it that are not over, waiting or in flight.
+        window: How many of them may be in flight.
     """
 
     def __init__(self, url: str, tasks: frozenset[str] | None = None) -> None:
@@ -57,6 +60,7 @@ class Replica:
         self.unlisted: frozenset[str] = frozenset()
         self.remembered: dict[str, str] = {}
         self.outstanding = 0
+        self.window = Window()
         self.failures = 0
         self.aside_until = float("-inf")
         self._lock = threading.Lock()

@@ -21,6 +21,7 @@ from ._secrets import hidden_in
 from .errors import Finding, ResponseError, VLLMModalitiesError
 
 if TYPE_CHECKING:
+    from ._places import Window
     from .server import ServerVersion
 
 Hide: TypeAlias = Callable[[str], str]
@@ -141,6 +142,7 @@ class Request(Step[Response]):
         headers: Beside those that the client adds.
         timeout: Seconds for this exchange.
         ends: `clock()` time at which the whole call must be over; None is unbounded.
+        window: What bounds the requests in flight to that server; None is the client's bound alone.
     """
 
     method: str
@@ -151,6 +153,7 @@ class Request(Step[Response]):
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
     timeout: float = 600.0
     ends: float | None = None
+    window: Window | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True, slots=True)

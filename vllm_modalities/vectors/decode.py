@@ -114,3 +114,9 @@ def not_finite(vectors: Matrix) -> list[int]:
                 return []
     bad: list[int] = np.flatnonzero(~np.isfinite(vectors).all(axis=1)).tolist()
     return bad
+
+
+def zeros(vectors: Matrix) -> list[int]:
+    """The rows of zeros alone; only those that begin with one are looked at."""
+    first = vectors[:, :1].any(axis=1)
+    return [row for row in np.flatnonzero(~first).tolist() if not vectors[row].any()]

@@ -71,6 +71,8 @@ GROUPS = [
     (
         "errors",
         "_flow",
+        "_retry",
+        "_places",
         "_caller",
         "_inputs",
         "_printable",
@@ -79,7 +81,7 @@ GROUPS = [
         "_sniff",
         "_xargs",
     ),
-    ("server", "profiles", "_wire", "_results", "_retry", "vectors", "audio", "documents", "gates"),
+    ("server", "profiles", "_wire", "_results", "vectors", "audio", "documents", "gates"),
     ("_fleet", "_exchange", "_routing", "_context", "_many", "_sizes", "endpoints"),
     ("_transport", "_drivers", "_stream", "_endpoint", "client"),
     ("serving", "bulk", "integrations", "simulator"),
