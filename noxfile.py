@@ -7,7 +7,7 @@ from pathlib import Path
 
 import nox
 
-nox.options.sessions = ["lint", "tests", "floor", "interchange", "wheel", "docs"]
+nox.options.sessions = ["lint", "tests", "floor", "faults", "interchange", "wheel", "docs"]
 nox.options.reuse_existing_virtualenvs = True
 nox.options.error_on_missing_interpreters = True
 nox.needs_version = ">=2024.4"
@@ -75,6 +75,31 @@ def interchange(session: nox.Session) -> None:
     """Columns of pandas, polars and Arrow in, Arrow out, with those libraries themselves."""
     session.install("-e", ".[cli]", *TEST, "pandas>=2.2", "polars>=1.0", "pyarrow>=17")
     session.run("pytest", "tests/interchange", *session.posargs)
+
+
+@nox.session
+def faults(session: nox.Session) -> None:
+    """Every fault at every endpoint, load, cancelling; `-- --write` prints docs/reliability.md."""
+    session.install("-e", ".", *TEST, "trustme>=1.1")
+    arguments = [argument for argument in session.posargs if argument != "--write"]
+    env = {"WRITE_PAGE": "1"} if "--write" in session.posargs else {}
+    session.run("pytest", "tests/faults", "--durations=5", *arguments, env=env)
+
+
+@nox.session
+def soak(session: nox.Session) -> None:
+    """100,000 texts in a storm, then twenty minutes of replicas that come and go."""
+    session.install("-e", ".", *TEST, "matplotlib>=3.9")
+    session.run("python", "benchmarks/soak.py", "--texts", "100000")
+    session.run("python", "benchmarks/soak.py", *(session.posargs or ["--minutes", "20"]))
+
+
+@nox.session
+def peers(session: nox.Session) -> None:
+    """The same faults on other clients."""
+    others = ("openai", "litellm", "cohere", "baseten-performance-client")
+    session.install("-e", ".", *TEST, *others)
+    session.run("python", "benchmarks/peers_faults.py", *session.posargs)
 
 
 @nox.session
