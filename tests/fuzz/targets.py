@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 
 import httpx
 import numpy as np
-from _script import FakeVLLM, Sent, as_is, body
+from _script import Answer, FakeVLLM, Sent, as_is, body
 from PIL import Image, ImageOps
 
 from vllm_modalities import (
@@ -26,6 +26,7 @@ from vllm_modalities import (
     MediaError,
     RerankResult,
     Response,
+    ServerOverloadedError,
     Transcript,
     VLLMModalitiesError,
     VLLMModalitiesWarning,
@@ -33,7 +34,6 @@ from vllm_modalities import (
 from vllm_modalities._fleet import replicas_of
 from vllm_modalities._flow import said
 from vllm_modalities._sniff import sniff
-from vllm_modalities._transport import _seconds
 from vllm_modalities.audio import reading as sounds
 from vllm_modalities.audio.transcript import Segment
 from vllm_modalities.documents import reading as images
@@ -152,8 +152,7 @@ def _answer(name: str, data: bytes) -> None:
     head, _, content = data.partition(b"\n")
     code, kind = head[:3], head[3:].strip()
     status = int(code) if code.isdigit() and 200 <= int(code) <= 599 else 200
-    headers = {"content_type": kind.decode("latin-1")} if kind.isascii() else {}
-    server.always(path, body(content, status, **headers))
+    server.always(path, body(content, status, content_type=kind.decode("latin-1")))
     with asking(server) as client, quiet(), suppress(VLLMModalitiesError):
         if name in KNOWN:
             client._fleet.replicas[0].known(KNOWN[name], client._fleet.clock())
@@ -175,7 +174,8 @@ def asking(server: FakeVLLM) -> Iterator[Client]:
         kind = request.headers.get("content-type")
         asked = json.loads(request.content) if kind == "application/json" else None
         answer = server.answer(Sent(request.method, request.url.path, {}, asked))
-        return httpx.Response(answer.status, headers=answer.headers, content=answer.content)
+        headers = {name: value.encode("latin-1") for name, value in answer.headers.items()}
+        return httpx.Response(answer.status, headers=headers, content=answer.content)
 
     with httpx.Client(transport=httpx.MockTransport(respond)) as http:
         yield Client("http://server", max_retries=0, max_concurrency=1, http_client=http)
@@ -211,8 +211,14 @@ def error_body(data: bytes) -> None:
 
 @target
 def retry_after(data: bytes) -> None:
-    seconds = _seconds(data.decode("latin-1"))
-    assert seconds is None or 0 <= seconds < math.inf
+    server = FakeVLLM()
+    server.always("*", lambda _: Answer(503, headers={"retry-after": data.decode("latin-1")}))
+    with asking(server) as client:
+        try:
+            client.embed("a")
+        except ServerOverloadedError as error:
+            asked = error.retry_after
+    assert asked is None or 0 <= asked < math.inf
 
 
 @target
