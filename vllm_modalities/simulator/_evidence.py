@@ -1,0 +1,217 @@
+"""What a release does with a request, judged by what it did with recorded ones.
+
+Two rules, and no guess beyond them:
+
+* A request that has all traits of a refused one is refused in the same words.
+* A request is taken if each of its traits was seen in one that was taken. A field that was seen
+  without effect has none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+from ._models import FACTS, POOLS, Model
+from ._recordings import Answer, Case, Recordings
+from ._traits import traits
+from ._wanted import Sound, Wanted, from_recording
+
+SHAPING = (
+    *("encoding_format", "embedding_types", "response_format", "stream", "stream_include_usage"),
+    *("stream_continuous_usage_stats", "return_token_strs", "data"),
+)
+"""Fields on which the shape of an answer depends, so that they are not combined freely."""
+
+ANYWHERE = frozenset({"/version", "/health", "/tokenize", "/detokenize", "/metrics"})
+"""Routes whose answers do not depend on what a model does."""
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """A recorded request, its traits, and what came of it."""
+
+    name: str
+    model: Model
+    wanted: Wanted
+    traits: frozenset[str]
+    answer: Answer
+
+    @property
+    def refused(self) -> bool:
+        """Whether the answer is an error, also one that a stream begins with."""
+        body = self.answer.body
+        begins = body.startswith('data: {"error"') if isinstance(body, str) else False
+        return self.answer.status >= 400 or begins
+
+    @property
+    def is_validation(self) -> bool:
+        """Whether it was refused before any model was looked at."""
+        return self.answer.status == 401 or (
+            isinstance(self.answer.body, Mapping)
+            and isinstance(self.answer.body.get("error"), Mapping)
+            and self.answer.body["error"].get("type") == "Bad Request"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """A request that is answered.
+
+    Attributes:
+        like: The recorded one whose answer has the shape.
+        shown: For each trait, a recorded request that has it and was taken.
+    """
+
+    like: Seen
+    shown: Mapping[str, Seen]
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """A request that is refused, as the recorded ones were, which have the same traits."""
+
+    likes: tuple[Seen, ...]
+
+    def nearest(self, wanted: Wanted) -> Seen:
+        """The one that says most of what a request says."""
+        items = list(wanted.fields.items())
+        return max(
+            self.likes,
+            key=lambda one: sum(one.wanted.fields.get(name) == value for name, value in items),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Unknown:
+    """A request of which nobody has seen what comes of it."""
+
+    what: str
+
+
+Verdict = Taken | Refused | Unknown
+
+
+class Release:
+    """What one kind of server of one release was seen to do."""
+
+    def __init__(
+        self, release: str, server: str, recordings: Iterable[Recordings], sounds: Mapping[str, Sound]
+    ) -> None:
+        self.release, self.server = release, server
+        self._pool = set(POOLS.get(server, (server,)))
+        self._sounds = sounds
+        self._recordings = [one for one in recordings if release in one.recorded]
+        self._seen: dict[str, list[Seen]] = {}
+        self._verdicts: dict[tuple[str, frozenset[str]], Verdict] = {}
+        self._models: dict[str, Model] = {}
+
+    @cached_property
+    def openapi(self) -> Mapping[str, Any]:
+        """The release's own list of its routes, as this kind of server gives it."""
+        for recordings in self._ours():
+            for case in recordings.cases.values():
+                answer = case.of(self.release)
+                if case.asked.path == "/openapi.json" and answer and answer.status == 200:
+                    return answer.body
+        raise LookupError(f"no /openapi.json of {self.server!r} was recorded on {self.release}")
+
+    def _ours(self) -> Iterator[Recordings]:
+        """The recordings of this kind first, then of its like."""
+        yield from sorted(
+            (one for one in self._recordings if one.server in self._pool),
+            key=lambda one: one.server != self.server,
+        )
+
+    def model(self, recordings: Recordings) -> Model:
+        """The recorded model: its facts, and the numbers that its answers tell."""
+        if recordings.server not in self._models:
+            told: dict[str, Any] = dict(FACTS.get(recordings.server, {}))
+            for case in recordings.cases.values():
+                answer = case.of(self.release)
+                if answer is not None:
+                    told |= _told(case, answer)
+            self._models[recordings.server] = Model(recordings.model, **told)
+        return self._models[recordings.server]
+
+    def seen(self, operation: str) -> list[Seen]:
+        """The recorded requests of a route, those of this kind of server first."""
+        if operation not in self._seen:
+            ours = {one.server for one in self._ours()}
+            order = [*self._ours(), *(one for one in self._recordings if one.server not in ours)]
+            self._seen[operation] = [
+                one
+                for recordings in order
+                for one in self._of(recordings, operation)
+                if recordings.server in ours or operation in ANYWHERE or one.is_validation
+            ]
+        return self._seen[operation]
+
+    def _of(self, recordings: Recordings, operation: str) -> Iterator[Seen]:
+        model = self.model(recordings)
+        for name, case in recordings.cases.items():
+            answer = case.of(self.release)
+            if answer is None or not answer.status:
+                continue
+            wanted = from_recording(case.asked, self._sounds)
+            if wanted.operation == operation:
+                yield Seen(name, model, wanted, traits(wanted, model), answer)
+
+    def judge(self, wanted: Wanted, model: Model) -> Verdict:
+        """What comes of a request to a server of `model`."""
+        operation = wanted.operation
+        found = traits(wanted, model)
+        key = (operation, found)
+        if key not in self._verdicts:
+            self._verdicts[key] = judge(found, self.seen(operation))
+        return self._verdicts[key]
+
+
+def judge(found: frozenset[str], seen: Sequence[Seen]) -> Verdict:
+    """The two rules."""
+    same = [one for one in seen if one.traits == found]
+    refusals = [one for one in seen if one.refused and one.traits <= found]
+    if refusals and not (same and not same[0].refused):
+        best = min(_place(one, found) for one in refusals)
+        return Refused(tuple(one for one in refusals if _place(one, found) == best))
+    taken = [one for one in seen if not one.refused]
+    shown = {trait: _shown(trait, taken) for trait in found}
+    missing = sorted(trait for trait, one in shown.items() if one is None)
+    if missing:
+        return Unknown(", ".join(missing))
+    shape = shaping(found)
+    likes = [one for one in taken if shaping(one.traits) == shape]
+    if not likes:
+        return Unknown(" with ".join(sorted(shape)) or "a plain request")
+    like = min(likes, key=lambda one: len(one.traits ^ found))
+    return Taken(like, {trait: one for trait, one in shown.items() if one is not None})
+
+
+def _shown(trait: str, taken: Sequence[Seen]) -> Seen | None:
+    """The plainest request with a trait."""
+    having = (one for one in taken if trait in one.traits)
+    return min(having, key=lambda one: len(one.traits), default=None)
+
+
+def shaping(found: Iterable[str]) -> frozenset[str]:
+    """Those of the traits that shape an answer."""
+    return frozenset(one for one in found if one.partition(":")[0] in SHAPING)
+
+
+def _place(one: Seen, found: frozenset[str]) -> tuple[bool, bool, int]:
+    """Servers look for the key first, then at the fields, then at what they say."""
+    return one.answer.status != 401, not one.is_validation, -len(one.traits & found)
+
+
+def _told(case: Case, answer: Answer) -> dict[str, Any]:
+    """Facts of a model that an answer shows."""
+    if answer.status != 200 or not isinstance(answer.body, Mapping):
+        return {}
+    if case.asked.path == "/v1/models":
+        return {"context": answer.body["data"][0]["max_model_len"]}
+    if case.asked.path == "/v1/embeddings" and "dimensions" not in (case.asked.json or {}):
+        vector = answer.body["data"][0]["embedding"]
+        return {"width": len(vector)} if isinstance(vector, list) else {}
+    return {}
