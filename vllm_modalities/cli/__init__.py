@@ -5,6 +5,7 @@ from __future__ import annotations
 import typer
 
 from .demo import demo
+from .simulate import simulate
 
 app = typer.Typer(
     name="vllm-modalities",
@@ -22,3 +23,4 @@ def _main() -> None:
 
 
 app.command()(demo)
+app.command()(simulate)

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-from ._models import FACTS, POOLS, Model
+from ._models import FACTS, Model, like
 from ._recordings import Answer, Case, Recordings
 from ._traits import traits
 from ._wanted import Sound, Wanted, from_recording
@@ -101,7 +101,7 @@ class Release:
         self, release: str, server: str, recordings: Iterable[Recordings], sounds: Mapping[str, Sound]
     ) -> None:
         self.release, self.server = release, server
-        self._pool = set(POOLS.get(server, (server,)))
+        self._pool = like(server)
         self._sounds = sounds
         self._recordings = [one for one in recordings if release in one.recorded]
         self._seen: dict[str, list[Seen]] = {}

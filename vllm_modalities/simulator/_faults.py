@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal, get_args
 
+from ._reply import JSON, Reply, dumps
+
 Kind = Literal["delay", "status", "reset", "cut", "error", "nan", "loop"]
 STATUSES: Mapping[int, tuple[str, str]] = {
     429: ("TooManyRequests", "too many requests (simulated)"),
@@ -66,6 +68,17 @@ class Fault:
         if kind.isdigit():
             return cls("status", status=int(kind), **given)  # type: ignore[arg-type]
         return cls(kind, **given)  # type: ignore[arg-type]
+
+
+def failed(fault: Fault) -> Reply | None:
+    """The answer that stands in place of the server's own, where a fault has one."""
+    if fault.kind not in ("status", "error"):
+        return None
+    kind, message = STATUSES.get(fault.status, ("Error", f"status {fault.status} (simulated)"))
+    error = {"message": message, "type": kind, "param": None, "code": fault.status}
+    after = {} if fault.retry_after is None else {"retry-after": f"{fault.retry_after:g}"}
+    status = 200 if fault.kind == "error" else fault.status
+    return Reply(status, JSON | after, dumps({"error": error}))
 
 
 ASKING = frozenset({"/version", "/v1/models", "/openapi.json", "/health", "/metrics"})

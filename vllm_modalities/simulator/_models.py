@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from ._wanted import Sound
+
 
 @dataclass(frozen=True, slots=True)
 class Model:
@@ -22,6 +24,7 @@ class Model:
         splits: Whether its server splits what is longer than `context`.
         api_key: What `/v1` asks for as a bearer token.
         request_ids: Whether answers carry `X-Request-Id`.
+        hides_routes: Whether there is no `/openapi.json`.
     """
 
     name: str
@@ -35,6 +38,7 @@ class Model:
     splits: bool = False
     api_key: str | None = None
     request_ids: bool = False
+    hides_routes: bool = False
 
 
 FACTS: Mapping[str, Mapping[str, object]] = {
@@ -44,6 +48,7 @@ FACTS: Mapping[str, Mapping[str, object]] = {
         "splits": True,
         "api_key": "rig-key",
         "request_ids": True,
+        "hides_routes": True,
     },
     "qwen3-embed": {"templated": True, "prompts": ("document", "query")},
     "rerank": {"labels": ("relevance",)},
@@ -54,7 +59,30 @@ FACTS: Mapping[str, Mapping[str, object]] = {
 }
 """How the servers were started that were recorded; numbers are read from their answers."""
 
-POOLS: Mapping[str, tuple[str, ...]] = {
-    "embed": ("embed", "embed-matryoshka", "qwen3-embed"),
+DENSE = frozenset({"embed", "embed-matryoshka", "qwen3-embed"})
+"""Servers that do the same and differ by facts alone, so that one speaks for the others."""
+
+
+def like(server: str) -> frozenset[str]:
+    """The kinds of server that speak for this kind."""
+    return DENSE if server in DENSE else frozenset({server})
+
+
+SOUNDS: Mapping[str, Sound] = {
+    name: Sound(name, size, seconds)
+    for name, size, seconds in (
+        ("museum.flac", 60_000, 3.3),
+        ("museum.wav", 105_000, 3.3),
+        ("museum.mp3", 13_000, 3.3),
+        ("museum.ogg", 20_000, 3.3),
+        ("berlin.flac", 60_000, 3.8),
+        ("twice-34s.flac", 120_000, 33.9),
+        ("twice-29s.flac", 120_000, 29.0),
+        ("silence-601s.flac", 90_000, 601.0),
+        ("zeros-26MiB.wav", 26 * 2**20, None),
+        ("text.wav", 20, None),
+        ("header.wav", 44, 0.0),
+        ("empty.wav", 0, None),
+    )
 }
-"""Servers whose models do the same and differ by facts alone, so that one speaks for the other."""
+"""The uploads of recorded requests: bytes and seconds, about right."""

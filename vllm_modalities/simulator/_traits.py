@@ -67,8 +67,8 @@ def _traits(wanted: Wanted, model: Model) -> Iterator[str]:
         kind, _, key = given.partition(" ")
         if kind.lower() != "bearer" or key != model.api_key:
             yield f"no key on {wanted.path}"
-    if wanted.problem:
-        yield wanted.problem
+    if wanted.problem or (model.hides_routes and wanted.path == "/openapi.json"):
+        yield wanted.problem or "routes are hidden"
         return
     if "x-request-id" in wanted.headers:
         yield "X-Request-Id"
