@@ -104,8 +104,8 @@ class Release:
         self._pool = like(server)
         self._sounds = sounds
         self._recordings = [one for one in recordings if release in one.recorded]
-        self._seen: dict[str, list[Seen]] = {}
-        self._verdicts: dict[tuple[str, frozenset[str]], Verdict] = {}
+        self._seen: dict[tuple[str, str], list[Seen]] = {}
+        self._verdicts: dict[tuple[str, str, frozenset[str]], Verdict] = {}
         self._models: dict[str, Model] = {}
 
     @cached_property
@@ -136,36 +136,36 @@ class Release:
             self._models[recordings.server] = Model(recordings.model, **told)
         return self._models[recordings.server]
 
-    def seen(self, operation: str) -> list[Seen]:
+    def seen(self, method: str, operation: str) -> list[Seen]:
         """The recorded requests of a route, those of this kind of server first."""
-        if operation not in self._seen:
+        key = (method, operation)
+        if key not in self._seen:
             ours = {one.server for one in self._ours()}
             order = [*self._ours(), *(one for one in self._recordings if one.server not in ours)]
-            self._seen[operation] = [
+            self._seen[key] = [
                 one
                 for recordings in order
-                for one in self._of(recordings, operation)
+                for one in self._of(recordings, method, operation)
                 if recordings.server in ours or operation in ANYWHERE or one.is_validation
             ]
-        return self._seen[operation]
+        return self._seen[key]
 
-    def _of(self, recordings: Recordings, operation: str) -> Iterator[Seen]:
+    def _of(self, recordings: Recordings, method: str, operation: str) -> Iterator[Seen]:
         model = self.model(recordings)
         for name, case in recordings.cases.items():
             answer = case.of(self.release)
             if answer is None or not answer.status:
                 continue
             wanted = from_recording(case.asked, self._sounds)
-            if wanted.operation == operation:
+            if (wanted.method, wanted.operation) == (method, operation):
                 yield Seen(name, model, wanted, traits(wanted, model), answer)
 
     def judge(self, wanted: Wanted, model: Model) -> Verdict:
         """What comes of a request to a server of `model`."""
-        operation = wanted.operation
         found = traits(wanted, model)
-        key = (operation, found)
+        key = (wanted.method, wanted.operation, found)
         if key not in self._verdicts:
-            self._verdicts[key] = judge(found, self.seen(operation))
+            self._verdicts[key] = judge(found, self.seen(wanted.method, wanted.operation))
         return self._verdicts[key]
 
 

@@ -6,7 +6,7 @@ import base64
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -65,15 +65,14 @@ class Row:
 
 
 class Rows:
-    """What a kind of server makes of texts, remembered by text."""
+    """What a kind of server makes of texts."""
 
     def __init__(self, server: str, model: Model) -> None:
         self._array, self._model = array_of(server), model
         self._probable = server in ("rerank", "classify")
-        self.row: Callable[[str, Way], Row] = lru_cache(maxsize=8192)(self.fresh)
 
-    def fresh(self, text: str, way: Way, *, nan: bool = False) -> Row:
-        """The numbers of a text, not looked up."""
+    def row(self, text: str, way: Way, *, nan: bool = False) -> Row:
+        """The numbers of a text."""
         read, tokens = way.cut(text)
         numbers = self._array(read, self._model)
         label = int(numbers.argmax()) if numbers.ndim == 1 else 0
@@ -84,7 +83,7 @@ class Rows:
         else:
             numbers = numbers * np.float32(1 if way.activated else 2)
         if nan:
-            numbers = np.full_like(numbers, np.nan)
+            numbers = np.full_like(numbers, np.nan, dtype=np.float32)
         return Row(written(numbers.astype(np.float32), way), tokens, numbers.shape, label)
 
 
@@ -148,6 +147,18 @@ def cut_of(fields: Mapping[str, Any], model: Model) -> Cut:
     return Cut(model.context if limit == -1 else limit, left)
 
 
+@dataclass(frozen=True, slots=True)
+class Item:
+    """A text's part of an answer: what stands before its place in the list, and after."""
+
+    row: Row
+    before: bytes = b""
+    after: bytes = b""
+
+
+SPLIT = b"\0"  # where the place goes; no JSON has it
+
+
 class Pooled:
     """`/v1/embeddings`, `/pooling` and `/classify`: one item a text."""
 
@@ -156,6 +167,7 @@ class Pooled:
         self._like = taken.like
         self._deaf = without_effect(taken)
         self._scale = length(taken)
+        self._makers: dict[Way, Callable[[str], Item]] = {}
         self._headers = dict(taken.like.answer.headers)
         body = taken.like.answer.body
         self._told = None if isinstance(body, bytes) else body
@@ -187,17 +199,16 @@ class Pooled:
             activated=fields.get("use_activation") is not False,
             cut=cut_of(fields, self._model),
         )
-        make = (lambda text, way: self._rows.fresh(text, way, nan=True)) if nan else self._rows.row
-        rows = [make(text, way) for text in texts_in(fields)]
+        items = list(map(self._maker(way, nan), texts_in(fields)))
         given = None if "X-Request-Id" in self._deaf else wanted.headers.get("x-request-id")
         name = fresh(self._prefix, given or fields.get("request_id"))
-        tokens = sum(row.tokens for row in rows)
+        tokens = sum(item.row.tokens for item in items)
         if self._told is None:
-            return self._binary(rows, name, tokens, way)
-        pieces: list[bytes] = []
-        for index, row in enumerate(rows):
-            pieces.append(b"," if index else b"[")
-            pieces += self._item.filled(self._values(index, row))
+            return self._binary([item.row for item in items], name, tokens, way)
+        pieces = [b"["]
+        for index, item in enumerate(items):
+            pieces += (item.before, b"%d" % index, item.after)
+        pieces[-1] = pieces[-1][:-1]  # no comma behind the last
         pieces.append(b"]")
         values = {
             "data": b"".join(pieces),
@@ -207,13 +218,29 @@ class Pooled:
         }
         return Reply(200, JSON, b"".join(self._body.filled(values)), tokens)
 
-    def _values(self, index: int, row: Row) -> dict[str, bytes]:
-        return {
-            "index": b"%d" % index,
-            "numbers": row.written,
-            "label": dumps(self._model.labels[row.label]) if "label" in self._item.names else b"",
-            "num_classes": b"%d" % len(self._model.labels),
-        }
+    def _maker(self, way: Way, nan: bool) -> Callable[[str], Item]:
+        """What makes the item of a text, remembered by text."""
+        if nan:
+            return lambda text: self._made(text, way, nan=True)
+        if way not in self._makers:
+            self._makers[way] = lru_cache(maxsize=4096)(partial(self._made, way=way))
+        return self._makers[way]
+
+    def _made(self, text: str, way: Way, *, nan: bool = False) -> Item:
+        row = self._rows.row(text, way, nan=nan)
+        if self._told is None:
+            return Item(row)
+        label = dumps(self._model.labels[row.label]) if "label" in self._item.names else b""
+        written = self._item.filled(
+            {
+                "index": SPLIT,
+                "numbers": row.written,
+                "label": label,
+                "num_classes": b"%d" % len(self._model.labels),
+            }
+        )
+        before, _, after = b"".join(written).partition(SPLIT)
+        return Item(row, before, after + b",")
 
     def _binary(self, rows: Sequence[Row], name: bytes, tokens: int, way: Way) -> Reply:
         headers = dict(self._headers)
@@ -243,11 +270,10 @@ class Cohere:
     def __call__(self, wanted: Wanted, *, nan: bool = False) -> Reply:
         fields = {k: v for k, v in wanted.fields.items() if k not in self._deaf}
         texts, cut = texts_in(fields), cut_of(fields, self._model)
-        make = (lambda text, way: self._rows.fresh(text, way, nan=True)) if nan else self._rows.row
         found: dict[str, list[Row]] = {}
         for kind in self._kinds:
             way = Way(kind, size=fields.get("output_dimension"), scale=self._scale, cut=cut)
-            found[kind] = [make(text, way) for text in texts]
+            found[kind] = [self._rows.row(text, way, nan=nan) for text in texts]
         tokens = sum(row.tokens for row in found[self._kinds[0]])
         prefix = self._body["id"].partition("-")[0]
         units = self._body["meta"]["billed_units"]

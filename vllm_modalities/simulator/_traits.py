@@ -118,6 +118,8 @@ def kind(value: Any) -> str:
         case str():
             return "text" if value else "empty"
         case list():
+            if set(map(type, value)) == {str}:  # by far the most frequent
+                return "list of text"
             return f"list of {' and '.join(sorted({_item(one) for one in value})) or 'nothing'}"
     return "object" if value else "empty object"
 
@@ -308,21 +310,19 @@ def _lengths(wanted: Wanted, model: Model) -> Iterator[str]:
         cut = fields.get("truncate", "END") != "NONE" or fields.get("max_tokens")
     if cut:
         return
-    for name, beyond in (("letters", _letters), ("tokens", _tokens)):
-        if any(beyond(text, model) for text in texts):
-            yield f"more {name} than the model reads{', which are split' if model.splits else ''}"
-            return
-
-
-def _letters(text: Any, model: Model) -> bool:
-    return isinstance(text, str) and len(text) > LETTERS * model.context
+    split = ", which are split" if model.splits else ""
+    letters = max((len(text) for text in texts if isinstance(text, str)), default=0)
+    if letters > LETTERS * model.context:
+        yield f"more letters than the model reads{split}"
+    elif any(_tokens(text) > model.context for text in texts if len(text) >= model.context - 2):
+        yield f"more tokens than the model reads{split}"
 
 
 LETTERS = 18  # of a token at most, as vLLM was seen to count for a BERT vocabulary
 
 
-def _tokens(text: Any, model: Model) -> bool:
-    return (count(text) if isinstance(text, str) else len(text)) > model.context
+def _tokens(text: str | list[int]) -> int:
+    return count(text) if isinstance(text, str) else len(text)
 
 
 def texts_of(fields: Mapping[str, Any]) -> Iterator[str | list[int]]:
