@@ -148,8 +148,8 @@ def _results(
             took = f"  {time.monotonic() - began:.1f} s"
             console.print(Text.assemble((f"\nclient.{name}", "bold"), (took, "dim")))
             console.print(shown.table, highlight=False)
-            if shown.model in notes:
-                console.print(Text(notes[shown.model], style="yellow"))
+            if note := notes.get(shown.model or ""):
+                console.print(Text(note, style="yellow"))
 
 
 def _who(client: Client) -> Table:

@@ -27,7 +27,9 @@ def simulate(
     version: Wish = None,
     task: Tasks = ["embed"],  # noqa: B006 - typer copies it
     model: Annotated[str | None, typer.Option(help="Name of what the first task serves.")] = None,
-    port: Annotated[int, typer.Option(help="Of the first server, the others follow; 0: free ones.")] = 8000,
+    port: Annotated[
+        int, typer.Option(help="Of the first server, the others follow; 0: free ones.")
+    ] = 8000,
     width: Annotated[int | None, typer.Option(help="Numbers of its vectors.")] = None,
     max_model_len: Annotated[int | None, typer.Option(help="Tokens that it reads.")] = None,
     matryoshka: Annotated[bool, typer.Option(help="It can shorten its vectors.")] = False,

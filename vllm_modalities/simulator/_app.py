@@ -7,7 +7,7 @@ import os
 import socket
 import struct
 from collections import deque
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -22,7 +22,7 @@ from ._reply import JSON, Reply, dumps
 from ._says import seconds_of
 from ._server import Server
 from ._service import Pace, Service
-from ._wanted import Sound, Wanted, from_form, from_json
+from ._wanted import FORMS, NO_FORM, Sound, Wanted, from_form, from_json
 
 KEPT = 1000  # requests that are remembered
 LARGEST_FIELD = 2**30  # bytes of a form's text; vLLM's Python server has no limit
@@ -151,7 +151,7 @@ class Endpoint:
 def router_of(server: Server, service: Service) -> Router:
     """The routes that the release lists, the busiest first."""
     endpoint = Endpoint(server, service)
-    paths = {path: set(ways) for path, ways in server.release.openapi["paths"].items()}
+    paths = {path: set(ways) for path, ways in server.release.paths.items()}
     paths["/openapi.json"] = {"get"}
     routes = []
     for path in sorted(paths, key=lambda path: path not in BUSY):
@@ -190,17 +190,15 @@ async def _wanted(scope: Scope, content: bytes) -> Wanted:
     """A request, read as its route would read it."""
     method, path = scope["method"], scope["path"]
     headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
-    if not path.startswith("/v1/audio/") or method != "POST":
+    if not path.startswith(FORMS) or method != "POST":
         return from_json(method, path, headers, content)
     if not headers.get("content-type", "").startswith("multipart/form-data"):
-        return from_form(path, headers, {}, None)
+        return Wanted(method, path, headers, problem=NO_FORM)
 
-    async def stream() -> AsyncIterator[bytes]:
+    async def stream() -> AsyncGenerator[bytes, None]:
         yield content
 
-    parser = MultiPartParser(
-        Headers(scope=scope), stream(), max_part_size=LARGEST_FIELD  # type: ignore[arg-type]
-    )
+    parser = MultiPartParser(Headers(scope=scope), stream(), max_part_size=LARGEST_FIELD)
     form = await parser.parse()
     fields: dict[str, Any] = {}
     sound = None

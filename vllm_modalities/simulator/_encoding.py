@@ -19,7 +19,7 @@ def float16(vectors: Vector) -> NDArray[Any]:
 def bfloat16(vectors: Vector) -> NDArray[Any]:
     """The upper half of each number, rounded to the nearest, ties to even."""
     bits = vectors.astype("<f4").view("<u4")
-    rounded = bits + (0x7FFF + ((bits >> 16) & 1))
+    rounded: NDArray[Any] = bits + (0x7FFF + ((bits >> 16) & 1))
     return (rounded >> 16).astype("<u2")
 
 

@@ -9,8 +9,9 @@ Two rules, and no guess beyond them:
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -98,7 +99,11 @@ class Release:
     """What one kind of server of one release was seen to do."""
 
     def __init__(
-        self, release: str, server: str, recordings: Iterable[Recordings], sounds: Mapping[str, Sound]
+        self,
+        release: str,
+        server: str,
+        recordings: Iterable[Recordings],
+        sounds: Mapping[str, Sound],
     ) -> None:
         self.release, self.server = release, server
         self._pool = like(server)
@@ -109,13 +114,14 @@ class Release:
         self._models: dict[str, Model] = {}
 
     @cached_property
-    def openapi(self) -> Mapping[str, Any]:
-        """The release's own list of its routes, as this kind of server gives it."""
+    def paths(self) -> Mapping[str, Mapping[str, Any]]:
+        """The release's own list of its routes, and their methods."""
         for recordings in self._ours():
             for case in recordings.cases.values():
                 answer = case.of(self.release)
                 if case.asked.path == "/openapi.json" and answer and answer.status == 200:
-                    return answer.body
+                    paths: Mapping[str, Mapping[str, Any]] = answer.body["paths"]
+                    return paths
         raise LookupError(f"no /openapi.json of {self.server!r} was recorded on {self.release}")
 
     def _ours(self) -> Iterator[Recordings]:
@@ -207,11 +213,22 @@ def _place(one: Seen, found: frozenset[str]) -> tuple[bool, bool, int]:
 
 def _told(case: Case, answer: Answer) -> dict[str, Any]:
     """Facts of a model that an answer shows."""
-    if answer.status != 200 or not isinstance(answer.body, Mapping):
+    body = answer.body
+    if not isinstance(body, Mapping):
+        return {}
+    said = LANGUAGES.search(str(body.get("error")))
+    if said is not None:
+        return {"languages": tuple(re.findall(r"\w+", said[1]))}
+    if answer.status != 200:
         return {}
     if case.asked.path == "/v1/models":
-        return {"context": answer.body["data"][0]["max_model_len"]}
-    if case.asked.path == "/v1/embeddings" and "dimensions" not in (case.asked.json or {}):
-        vector = answer.body["data"][0]["embedding"]
-        return {"width": len(vector)} if isinstance(vector, list) else {}
+        return {"context": body["data"][0]["max_model_len"]}
+    if case.asked.path in ("/v1/embeddings", "/pooling") and isinstance(body["data"], list):
+        fields, row = case.asked.json, body["data"][0]
+        numbers = row.get("embedding", row.get("data"))
+        if isinstance(numbers, list) and "dimensions" not in fields:
+            return {"width": len(numbers[0] if isinstance(numbers[0], list) else numbers)}
     return {}
+
+
+LANGUAGES = re.compile(r"Unsupported language: .*Must be one of \[(.*?)\]")

@@ -20,6 +20,7 @@ class Model:
         prompts: The values of `input_type` that it knows.
         languages: Codes that it hears; None where that is not known.
         labels: Of its classes.
+        images: That it takes in one conversation.
         templated: Whether it has a chat template.
         splits: Whether its server splits what is longer than `context`.
         api_key: What `/v1` asks for as a bearer token.
@@ -34,6 +35,7 @@ class Model:
     prompts: tuple[str, ...] = ()
     languages: tuple[str, ...] | None = None
     labels: tuple[str, ...] = ("negative", "neutral", "positive")
+    images: int = 2
     templated: bool = False
     splits: bool = False
     api_key: str | None = None

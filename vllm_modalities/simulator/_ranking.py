@@ -34,7 +34,9 @@ class Ranked:
             queries = queries * len(documents)
         raw = self._server == "rerank" and fields.get("use_activation") is False
         scores = [
-            None if nan else _scaled(relevance(_words(q), _words(d), self._server, self._model), raw)
+            None
+            if nan
+            else _scaled(relevance(_words(q), _words(d), self._server, self._model), raw)
             for q, d in zip(queries, documents, strict=True)
         ]
         tokens = sum(map(_texts.count, map(_words, (*queries, *documents))))
@@ -80,5 +82,3 @@ def _ranked(index: int, document: Any, score: float | None, like: Mapping[str, A
         "document": held | {"text": text, "multi_modal": parts},
         "relevance_score": score,
     }
-
-

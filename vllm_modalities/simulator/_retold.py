@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from ._contents import LETTERS, texts_of
 from ._models import Model
-from ._traits import LETTERS, texts_of
 from ._wanted import Wanted
 
 NUMBER = r"(?<![\w.-]){}(?!\w|\.\d)"
@@ -45,7 +45,7 @@ def _said(wanted: Wanted, model: Model) -> Iterator[tuple[str, tuple[str, str]]]
     fields, file = wanted.fields, wanted.file
     longest = max((len(text) for text in texts_of(fields) if isinstance(text, str)), default="")
     yield "model asked for", (QUOTED, str(fields.get("model") or model.name))
-    yield "model", (rf"(?<=['\" `]){{}}(?=['\".]|$)", model.name)
+    yield "model", (r"(?<=['\" `]){}(?=['\".]|$)", model.name)
     yield "all fields", (WHOLE, repr(dict(fields)))
     yield "number of fields", (WHOLE, f"<dict of {len(fields)} items>")
     if isinstance(model.matryoshka, tuple):
@@ -54,6 +54,7 @@ def _said(wanted: Wanted, model: Model) -> Iterator[tuple[str, tuple[str, str]]]
     yield "context", (NUMBER, str(model.context))
     yield "above the context", (NUMBER, str(model.context + 1))
     yield "letters", (NUMBER, str(model.context * LETTERS))
+    yield "images", (NUMBER, str(model.images))
     yield "width", (NUMBER, str(model.width))
     yield "longest", (NUMBER, str(longest))
     if file is not None:

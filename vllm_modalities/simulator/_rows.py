@@ -102,13 +102,12 @@ def written(numbers: Vector, way: Way) -> bytes:
 
 def texts_in(fields: Mapping[str, Any]) -> list[str]:
     """The texts of an embedding, pooling or classify request; other inputs as if they were text."""
-    for name in ("messages", "input", "texts", "inputs", "images"):
-        value = fields.get(name)
-        if value is not None:
-            break
+    names = ("messages", "input", "texts", "inputs", "images")
+    name = next(name for name in names if fields.get(name) is not None)
+    value = fields[name]
     if isinstance(value, str):
         return [value]
-    if name == "messages" or (value and isinstance(value[0], dict) and name == "input"):
+    if name == "messages" or (name == "input" and value and isinstance(value[0], dict)):
         return list(map(spoken, value if isinstance(value[0], list) else [value]))
     if value and isinstance(value[0], int):
         return [_ids(value)]
@@ -170,8 +169,8 @@ class Pooled:
         self._makers: dict[Way, Callable[[str], Item]] = {}
         self._headers = dict(taken.like.answer.headers)
         body = taken.like.answer.body
-        self._told = None if isinstance(body, bytes) else body
-        if self._told is None:
+        self._binary = isinstance(body, bytes)
+        if isinstance(body, bytes):
             self._meta = json.loads(self._headers.pop("metadata", "null"))
             self._prefix = self._meta["id"].partition("-")[0] if self._meta else ""
             return
@@ -186,12 +185,14 @@ class Pooled:
         )
         usage = body["usage"] | {"prompt_tokens": hole("tokens"), "total_tokens": hole("tokens")}
         holes = {name: hole(name) for name in ("id", "created")}
-        self._body = Form(body | holes | {"model": model.name, "data": hole("data"), "usage": usage})
+        self._body = Form(
+            body | holes | {"model": model.name, "data": hole("data"), "usage": usage}
+        )
 
     def __call__(self, wanted: Wanted, *, nan: bool = False) -> Reply:
         fields = {k: v for k, v in wanted.fields.items() if k not in self._deaf}
         way = Way(
-            form=fields["encoding_format"] if self._told is None else self._written,
+            form=fields["encoding_format"] if self._binary else self._written,
             kind=fields.get("embed_dtype") or "float32",
             big=fields.get("endianness") == "big",
             size=None if fields.get("dimensions") is None else int(fields["dimensions"]),
@@ -203,8 +204,8 @@ class Pooled:
         given = None if "X-Request-Id" in self._deaf else wanted.headers.get("x-request-id")
         name = fresh(self._prefix, given or fields.get("request_id"))
         tokens = sum(item.row.tokens for item in items)
-        if self._told is None:
-            return self._binary([item.row for item in items], name, tokens, way)
+        if self._binary:
+            return self._bytes([item.row for item in items], name, tokens, way)
         pieces = [b"["]
         for index, item in enumerate(items):
             pieces += (item.before, b"%d" % index, item.after)
@@ -228,7 +229,7 @@ class Pooled:
 
     def _made(self, text: str, way: Way, *, nan: bool = False) -> Item:
         row = self._rows.row(text, way, nan=nan)
-        if self._told is None:
+        if self._binary:
             return Item(row)
         label = dumps(self._model.labels[row.label]) if "label" in self._item.names else b""
         written = self._item.filled(
@@ -242,7 +243,7 @@ class Pooled:
         before, _, after = b"".join(written).partition(SPLIT)
         return Item(row, before, after + b",")
 
-    def _binary(self, rows: Sequence[Row], name: bytes, tokens: int, way: Way) -> Reply:
+    def _bytes(self, rows: Sequence[Row], name: bytes, tokens: int, way: Way) -> Reply:
         headers = dict(self._headers)
         if self._meta is not None:
             at = 0
@@ -256,38 +257,3 @@ class Pooled:
             told = {"id": json.loads(name), "created": int(now()), "model": self._model.name}
             headers["metadata"] = json.dumps(self._meta | told | {"data": data, "usage": usage})
         return Reply(200, headers, [b"".join(row.written for row in rows)], tokens)
-
-
-class Cohere:
-    """`/v2/embed`: the vectors of all texts by kind."""
-
-    def __init__(self, taken: Taken, rows: Rows, model: Model) -> None:
-        self._rows, self._model = rows, model
-        self._deaf, self._scale = without_effect(taken), length(taken)
-        self._body: dict[str, Any] = taken.like.answer.body
-        self._kinds = list(self._body["embeddings"])
-
-    def __call__(self, wanted: Wanted, *, nan: bool = False) -> Reply:
-        fields = {k: v for k, v in wanted.fields.items() if k not in self._deaf}
-        texts, cut = texts_in(fields), cut_of(fields, self._model)
-        found: dict[str, list[Row]] = {}
-        for kind in self._kinds:
-            way = Way(kind, size=fields.get("output_dimension"), scale=self._scale, cut=cut)
-            found[kind] = [self._rows.row(text, way, nan=nan) for text in texts]
-        tokens = sum(row.tokens for row in found[self._kinds[0]])
-        prefix = self._body["id"].partition("-")[0]
-        units = self._body["meta"]["billed_units"]
-        billed = {name: tokens if count else 0 for name, count in units.items()}
-        body = self._body | {
-            "id": json.loads(fresh(prefix, None)),
-            "embeddings": hole("embeddings"),
-            "meta": self._body["meta"] | {"billed_units": billed},
-        }
-        if "texts" in body:
-            body["texts"] = fields["texts"]
-        vectors = b",".join(
-            b'"%s":[%s]' % (kind.encode(), b",".join(row.written for row in rows))
-            for kind, rows in found.items()
-        )
-        filled = Form(body).filled({"embeddings": b"{" + vectors + b"}"})
-        return Reply(200, JSON, b"".join(filled), tokens)

@@ -7,10 +7,9 @@ import socket
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
 
 import uvicorn
-from uvicorn.protocols.http.auto import AutoHTTPProtocol
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from ._app import Application
 
@@ -19,20 +18,22 @@ class Uvicorn(uvicorn.Server):
     """A server that says when it is up, and stops at once."""
 
     def __init__(self, app: Application) -> None:
-        class Protocol(AutoHTTPProtocol):  # type: ignore[misc, valid-type]
+        class Protocol(HttpToolsProtocol):
             """Lets the application know its connections."""
 
-            def connection_made(self, transport: asyncio.Transport) -> None:
+            def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
                 super().connection_made(transport)
+                assert self.client is not None
                 app.transports[self.client] = transport
 
             def connection_lost(self, exc: Exception | None) -> None:
                 super().connection_lost(exc)
-                app.transports.pop(self.client, None)
+                assert self.client is not None
+                del app.transports[self.client]
 
         super().__init__(
             uvicorn.Config(
-                app,  # type: ignore[arg-type]
+                app,
                 http=Protocol,
                 ws="none",
                 lifespan="off",

@@ -82,7 +82,8 @@ def classes(text: str, model: Model) -> Vector:
     if len(logits) == 1:
         return np.array([sigmoid(logits[0])], np.float32)
     powers = np.exp(np.array(logits))
-    return (powers / powers.sum()).astype(np.float32)
+    shares: Vector = (powers / powers.sum()).astype(np.float32)
+    return shares
 
 
 def relevance(query: str, document: str, server: str, model: Model) -> float:

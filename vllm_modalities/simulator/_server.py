@@ -6,15 +6,18 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from . import _texts
+from ._cohere import Cohere
 from ._evidence import Refused, Release, Taken, Unknown
 from ._models import Model
 from ._ranking import Ranked
 from ._reply import JSON, Reply, dumps
 from ._retold import retold
-from ._rows import Cohere, Pooled, Rows
+from ._rows import Pooled, Rows, spoken
 from ._says import Script
 from ._wanted import Wanted
 from ._written import Heard, Read
+
+SPEECH = ("/v1/audio/transcriptions", "/v1/audio/translations")
 
 Composer = Callable[..., Reply]
 
@@ -63,52 +66,67 @@ class Server:
         return Reply(like.answer.status, _headers(like.answer.headers), content)
 
     def _composer(self, taken: Taken) -> Composer:
-        match taken.like.wanted.operation:
-            case "/v1/embeddings" | "/pooling" | "/classify":
-                return Pooled(taken, self._rows, self.model)
-            case "/v2/embed":
-                return Cohere(taken, self._rows, self.model)
-            case "/v1/rerank" | "/v1/score":
-                return Ranked(taken, self.release.server, self.model)
-            case "/v1/audio/transcriptions" | "/v1/audio/translations":
-                return Heard(taken, self._script, self.model)
-            case "/v1/chat/completions":
-                return Read(taken, self._script, self.model)
-            case "/tokenize":
-                return self._tokens(taken.like.answer.body)
-            case "/detokenize":
-                return lambda wanted, **_: Reply(200, JSON, dumps({"prompt": self._words(wanted)}))
-        return self._as_recorded(taken)
+        makers: Mapping[str, Callable[[Taken], Composer]] = {
+            "/v1/embeddings": self._pooled,
+            "/pooling": self._pooled,
+            "/classify": self._pooled,
+            "/v2/embed": lambda taken: Cohere(taken, self._rows, self.model),
+            "/v1/rerank": self._ranked,
+            "/v1/score": self._ranked,
+            "/v1/audio/transcriptions": self._heard,
+            "/v1/audio/translations": self._heard,
+            "/v1/chat/completions": lambda taken: Read(taken, self._script, self.model),
+            "/tokenize": self._tokens,
+            "/detokenize": self._words,
+        }
+        return makers.get(taken.like.wanted.operation, self._as_recorded)(taken)
 
-    def _tokens(self, like: Mapping[str, Any]) -> Composer:
+    def _pooled(self, taken: Taken) -> Composer:
+        return Pooled(taken, self._rows, self.model)
+
+    def _ranked(self, taken: Taken) -> Composer:
+        return Ranked(taken, self.release.server, self.model)
+
+    def _heard(self, taken: Taken) -> Composer:
+        seen = [one for path in SPEECH for one in self.release.seen("POST", path)]
+        return Heard(taken, self._script, self.model, seen)
+
+    def _tokens(self, taken: Taken) -> Composer:
+        like: Mapping[str, Any] = taken.like.answer.body
+
         def compose(wanted: Wanted, **_: bool) -> Reply:
-            fields = wanted.fields
-            text = fields.get("prompt") or ""
-            words = ["[CLS]", *_texts.words(text), "[SEP]"]
-            if fields.get("add_special_tokens") is False:
+            words = ["[CLS]", *_texts.words(_prompt(wanted.fields)), "[SEP]"]
+            if wanted.fields.get("add_special_tokens") is False:
                 words = words[1:-1]
             ids = list(map(_texts.token_id, words))
-            strings = words if like.get("token_strs") else None
             told = {"count": len(ids), "max_model_len": self.model.context, "tokens": ids}
-            body = {**like, **told} | ({"token_strs": strings} if "token_strs" in like else {})
-            return Reply(200, JSON, dumps(body), len(ids))
+            strings = {"token_strs": words if like["token_strs"] else None}
+            return Reply(200, JSON, dumps({**like, **told, **strings}), len(ids))
 
         return compose
 
-    def _words(self, wanted: Wanted) -> str:
-        return " ".join(f"word{number}" for number in wanted.fields["tokens"])
+    def _words(self, taken: Taken) -> Composer:
+        def compose(wanted: Wanted, **_: bool) -> Reply:
+            words = " ".join(f"word{number}" for number in wanted.fields["tokens"])
+            return Reply(200, JSON, dumps({"prompt": words}))
+
+        return compose
 
     def _as_recorded(self, taken: Taken) -> Composer:
-        like = taken.like
-        model = {"id": self.model.name, "root": self.model.name, "max_model_len": self.model.context}
-        body = like.answer.body
+        like, body = taken.like, taken.like.answer.body
         if like.wanted.operation == "/v1/models":
-            body = {**body, "data": [{**body["data"][0], **model}]}
-        content = body if isinstance(body, bytes) else (body or "").encode() if isinstance(body, str | None) else dumps(body)
+            names = {"id": self.model.name, "root": self.model.name}
+            told = {**names, "max_model_len": self.model.context}
+            body = {**body, "data": [{**body["data"][0], **told}]}
+        content = dumps(body) if isinstance(body, Mapping) else like.answer.content
         reply = Reply(200, _headers(like.answer.headers), content)
         return lambda wanted, **_: reply
 
 
+def _prompt(fields: Mapping[str, Any]) -> str:
+    return spoken(fields["messages"]) if "messages" in fields else str(fields["prompt"])
+
+
 def _headers(recorded: Mapping[str, str]) -> dict[str, str]:
     """Those of a recorded answer that do not belong to that one answer alone."""
-    return {name: value for name, value in recorded.items() if name != "x-request-id"}
+    return {name: recorded[name] for name in recorded.keys() - {"x-request-id"}}

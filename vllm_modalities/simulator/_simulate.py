@@ -149,9 +149,7 @@ class Simulator:
         """
         status = kind if isinstance(kind, int) else 503
         name: Kind = "status" if isinstance(kind, int) else kind
-        self._app.faults.add(
-            Fault(name, path, times, probability, seconds, status, retry_after)
-        )
+        self._app.faults.add(Fault(name, path, times, probability, seconds, status, retry_after))
 
     def fail_as(self, text: str) -> None:
         """The same in words: `"503 retry_after=2 times=3"`; without `times` it lasts.
@@ -176,10 +174,7 @@ def releases(task: str | None = None) -> list[str]:
     """The releases that can be simulated, oldest first; those with a server for `task`."""
     kind = None if task is None else KINDS.get(task, task)
     found = {
-        release
-        for one in recorded()
-        if kind in (None, one.server)
-        for release in one.recorded
+        release for one in recorded() if kind in (None, one.server) for release in one.recorded
     }
     return sorted(found, key=Version)
 
@@ -243,8 +238,7 @@ def simulate(
     servers = [server_of(version, served, script) for served in all_served]
     with ExitStack() as stack:
         sockets = [
-            stack.enter_context(bound(port + place if port else 0))
-            for place in range(len(servers))
+            stack.enter_context(bound(port + place if port else 0)) for place in range(len(servers))
         ]
         ports = [one.getsockname()[1] for one in sockets]
         pace = Pace(slots, seconds_per_request, seconds_per_token)

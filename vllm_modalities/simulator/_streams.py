@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from ._reply import dumps
 
-Event = Mapping[str, Any]
+Event = dict[str, Any]
 
 
 def events_of(text: str) -> list[Event]:

@@ -41,7 +41,9 @@ def word_vector(word: str, width: int) -> Vector:
 def embedded(text: str, width: int) -> Vector:
     """A text as a vector that is not normalised: the sum of its words."""
     words = re.findall(r"\w+", text.lower()) or [text]
-    total: Vector = np.sum([word_vector(word, width) for word in words], axis=0, dtype=np.float32)
+    total = np.zeros(width, np.float32)
+    for word in words:
+        total += word_vector(word, width)
     return total
 
 

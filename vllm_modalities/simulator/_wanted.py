@@ -18,6 +18,11 @@ SAME = {
 }
 """Paths that one handler answers, as vLLM registers them (entrypoints/pooling/scoring)."""
 
+FORMS = "/v1/audio/"
+"""Where paths begin whose bodies are forms."""
+
+NO_FORM = "the body is no form"
+
 READ_TEXTS: Mapping[str, bool | None] = {"true": True, "false": False}
 
 
@@ -109,6 +114,8 @@ def from_recording(asked: Asked, sounds: Mapping[str, Sound]) -> Wanted:
     if asked.form is not None or asked.files:
         file = sounds[asked.files["file"]] if "file" in asked.files else None
         return from_form(asked.path, headers, asked.form or {}, file)
+    if asked.path.startswith(FORMS) and asked.method == "POST":
+        return Wanted("POST", asked.path, headers, problem=NO_FORM)
     if asked.text is not None:
         return from_json(asked.method, asked.path, headers, asked.text)
     if asked.json is None:

@@ -6,10 +6,10 @@ import base64
 import json
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from ._evidence import Taken
+from ._evidence import Seen, Taken
 from ._models import Model
 from ._reply import JSON, Reply, dumps, fresh, now
 from ._says import Script, sentences
@@ -33,9 +33,17 @@ def pieces_of(text: str, limit: int | None) -> tuple[list[str], str]:
 class Heard:
     """`/v1/audio/transcriptions` and `/v1/audio/translations`."""
 
-    def __init__(self, taken: Taken, script: Script, model: Model) -> None:
+    def __init__(self, taken: Taken, script: Script, model: Model, seen: Iterable[Seen]) -> None:
         self._script, self._model = script, model
         self._like: Any = taken.like.answer.body
+        self._segment: Mapping[str, Any] = next(
+            (
+                one.answer.body["segments"][0]
+                for one in (taken.like, *seen)
+                if isinstance(one.answer.body, Mapping) and one.answer.body.get("segments")
+            ),
+            {},
+        )
 
     def __call__(self, wanted: Wanted, *, loop: bool = False) -> Reply:
         sound = wanted.file
@@ -63,7 +71,7 @@ class Heard:
         for number, part in enumerate(parts):
             ends = at + (sound.seconds or 0) * len(part) / total
             times = {"id": number, "start": round(at, 2), "end": round(ends, 2)}
-            segments.append({**like["segments"][0], **times, "text": f" {part}"})
+            segments.append({**self._segment, **times, "text": f" {part}"})
             at = ends
         kind = type(like["duration"])  # a text or a number, by release
         language = fields.get("language") or like["language"]
