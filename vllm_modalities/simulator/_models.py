@@ -73,14 +73,14 @@ def like(server: str) -> frozenset[str]:
 SOUNDS: Mapping[str, Sound] = {
     name: Sound(name, size, seconds)
     for name, size, seconds in (
-        ("museum.flac", 60_000, 3.3),
+        ("museum.flac", 58_000, 3.3),
         ("museum.wav", 105_000, 3.3),
-        ("museum.mp3", 13_000, 3.3),
-        ("museum.ogg", 20_000, 3.3),
-        ("berlin.flac", 60_000, 3.8),
-        ("twice-34s.flac", 120_000, 33.9),
-        ("twice-29s.flac", 120_000, 29.0),
-        ("silence-601s.flac", 90_000, 601.0),
+        ("museum.mp3", 21_000, 3.3),
+        ("museum.ogg", 18_000, 3.3),
+        ("berlin.flac", 63_000, 3.8),
+        ("twice-34s.flac", 117_000, 33.8),
+        ("twice-29s.flac", 116_000, 29.2),
+        ("silence-601s.flac", 1_900, 601.0),
         ("zeros-26MiB.wav", 26 * 2**20, None),
         ("text.wav", 20, None),
         ("header.wav", 44, 0.0),

@@ -36,6 +36,7 @@ class Heard:
     def __init__(self, taken: Taken, script: Script, model: Model, seen: Iterable[Seen]) -> None:
         self._script, self._model = script, model
         self._like: Any = taken.like.answer.body
+        self._headers = dict(taken.like.answer.headers)
         self._segment: Mapping[str, Any] = next(
             (
                 one.answer.body["segments"][0]
@@ -85,9 +86,7 @@ class Heard:
             "model": self._model.name,
         }
         lines = streamed(self._like, pieces, told=told, prompt=AHEAD, finish=finish)
-        return Reply(
-            200, {"content-type": "text/event-stream; charset=utf-8"}, list(lines), len(pieces)
-        )
+        return Reply(200, self._headers, list(lines), len(pieces))
 
 
 class Read:
@@ -96,6 +95,7 @@ class Read:
     def __init__(self, taken: Taken, script: Script, model: Model) -> None:
         self._script, self._model = script, model
         self._like: Any = taken.like.answer.body
+        self._headers = dict(taken.like.answer.headers)
 
     def __call__(self, wanted: Wanted, *, loop: bool = False) -> Reply:
         fields = wanted.fields
@@ -109,8 +109,7 @@ class Read:
         if isinstance(self._like, str):
             told["id"] = json.loads(fresh("chatcmpl", None))
             lines = streamed(self._like, pieces, told=told, prompt=AHEAD, finish=finish)
-            kind = {"content-type": "text/event-stream; charset=utf-8"}
-            return Reply(200, kind, list(lines), len(pieces))
+            return Reply(200, self._headers, list(lines), len(pieces))
         given = fields.get("request_id") or wanted.headers.get("x-request-id")
         told["id"] = json.loads(fresh("chatcmpl", given))
         choice = self._like["choices"][0]
