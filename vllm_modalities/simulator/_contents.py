@@ -38,10 +38,10 @@ def of_messages(value: Any, model: Model) -> Iterator[str]:
     for message in messages:
         content = message.get("content") if isinstance(message, dict) else None
         for part in content if isinstance(content, list) else ():
-            if part.get("type") == "text":
+            if isinstance(part, dict) and part.get("type") == "text":
                 continue
             images += 1
-            yield f"part {_part(part)}"
+            yield f"part {_part(part) if isinstance(part, dict) else 'that is none'}"
     if images > 1:
         yield "more images than it takes" if images > model.images else "several images"
 

@@ -13,19 +13,19 @@ from ._evidence import Seen, Taken
 
 
 def rows(seen: Seen) -> list[Any]:
-    """The vectors of a recorded answer in float32; none where they are written otherwise."""
+    """The vectors of a recorded answer; none where they are written in fewer than 16 bits."""
     body, fields = seen.answer.body, seen.wanted.fields
-    if fields.get("embed_dtype", "float32") != "float32" or fields.get("endianness") == "big":
+    kind = {"float32": "<f4", "float16": "<f2"}.get(fields.get("embed_dtype") or "float32")
+    if kind is None or fields.get("endianness") == "big":
         return []
     if isinstance(body, bytes):
         told = json.loads(seen.answer.headers.get("metadata", '{"data": []}'))["data"]
-        numbers = np.frombuffer(body, "<f4")
-        return [numbers[row["start"] // 4 : row["end"] // 4] for row in told]
+        return [np.frombuffer(body[row["start"] : row["end"]], kind) for row in told]
     if "embeddings" in body:
         found = body["embeddings"].get("float") or body["embeddings"].get("base64") or []
     else:
         found = [row.get("embedding", row.get("data")) for row in body["data"]]
-    return [np.frombuffer(base64.b64decode(r), "<f4") if isinstance(r, str) else r for r in found]
+    return [np.frombuffer(base64.b64decode(r), kind) if isinstance(r, str) else r for r in found]
 
 
 def length(taken: Taken) -> float:

@@ -2,7 +2,8 @@
 
 Two rules, and no guess beyond them:
 
-* A request that has all traits of a refused one is refused in the same words.
+* A request is refused, in the same words, if it has the traits for which a recorded one was:
+  those that no request has that was taken; if there are none of them, all of its traits together.
 * A request is taken if each of its traits was seen in one that was taken. A field that was seen
   without effect has none.
 """
@@ -177,12 +178,12 @@ class Release:
 
 def judge(found: frozenset[str], seen: Sequence[Seen]) -> Verdict:
     """The two rules."""
-    same = [one for one in seen if one.traits == found]
-    refusals = [one for one in seen if one.refused and one.traits <= found]
-    if refusals and not (same and not same[0].refused):
+    taken = [one for one in seen if not one.refused]
+    fine = frozenset().union(*(one.traits for one in taken))
+    refusals = [one for one in seen if one.refused and _strikes(one, found, fine)]
+    if refusals and not any(one.traits == found for one in taken):
         best = min(_place(one, found) for one in refusals)
         return Refused(tuple(one for one in refusals if _place(one, found) == best))
-    taken = [one for one in seen if not one.refused]
     shown = {trait: _shown(trait, taken) for trait in found}
     missing = sorted(trait for trait, one in shown.items() if one is None)
     if missing:
@@ -206,9 +207,16 @@ def shaping(found: Iterable[str]) -> frozenset[str]:
     return frozenset(one for one in found if one.partition(":")[0] in SHAPING)
 
 
-def _place(one: Seen, found: frozenset[str]) -> tuple[bool, bool, int]:
-    """Servers look for the key first, then at the fields, then at what they say."""
-    return one.answer.status != 401, not one.is_validation, -len(one.traits & found)
+def _strikes(one: Seen, found: frozenset[str], fine: frozenset[str]) -> bool:
+    """Whether a request is refused like `one`; an error within a stream needs a stream."""
+    alike = one.answer.status >= 400 or shaping(one.traits) == shaping(found)
+    return alike and (one.traits - fine or one.traits) <= found
+
+
+def _place(one: Seen, found: frozenset[str]) -> tuple[bool, bool, bool, int]:
+    """The same request; else servers look for the key, then at the fields, then at their values."""
+    same = one.traits == found
+    return not same, one.answer.status != 401, not one.is_validation, -len(one.traits & found)
 
 
 def _told(case: Case, answer: Answer) -> dict[str, Any]:
@@ -223,9 +231,9 @@ def _told(case: Case, answer: Answer) -> dict[str, Any]:
         return {}
     if case.asked.path == "/v1/models":
         return {"context": body["data"][0]["max_model_len"]}
-    if case.asked.path in ("/v1/embeddings", "/pooling") and isinstance(body["data"], list):
-        fields, row = case.asked.json, body["data"][0]
-        numbers = row.get("embedding", row.get("data"))
+    rows = body.get("data")
+    if case.asked.path in ("/v1/embeddings", "/pooling") and isinstance(rows, list):
+        fields, numbers = case.asked.json, rows[0].get("embedding", rows[0].get("data"))
         if isinstance(numbers, list) and "dimensions" not in fields:
             return {"width": len(numbers[0] if isinstance(numbers[0], list) else numbers)}
     return {}

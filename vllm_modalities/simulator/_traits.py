@@ -67,7 +67,8 @@ def _field(name: str, value: Any, model: Model, fields: Mapping[str, Any]) -> It
         yield from (f"{name}{word}" for word in _xargs(value))
     elif name in WORDS and value:
         for item in value if isinstance(value, list) else [value]:
-            yield f"{name}: {item if item in WORDS[name] else 'no word of its'}"
+            known = isinstance(item, str) and item in WORDS[name]
+            yield f"{name}: {item if known else 'no word of its'}"
     elif name in TEXTS:
         yield f"{name}: {item_kind(value)}"
     elif name in WHOLE and isinstance(value, float):

@@ -41,7 +41,7 @@ def word_vector(word: str, width: int) -> Vector:
 def embedded(text: str, width: int) -> Vector:
     """A text as a vector that is not normalised: the sum of its words."""
     words = re.findall(r"\w+", text.lower()) or [text]
-    total = np.zeros(width, np.float32)
+    total = np.full(width, 1e-3 / width**0.5, np.float32)  # so that nothing sums up to nothing
     for word in words:
         total += word_vector(word, width)
     return total
