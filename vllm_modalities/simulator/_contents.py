@@ -33,15 +33,17 @@ def of_messages(value: Any, model: Model) -> Iterator[str]:
     template = "" if model.templated else ", without a template"
     many = isinstance(value[0], list)
     yield ("conversations" if many else "conversation") + template
-    messages = [one for part in value for one in part] if many else value
     images = 0
-    for message in messages:
+    for message in (one for each in value for one in (each if isinstance(each, list) else [each])):
         content = message.get("content") if isinstance(message, dict) else None
+        if not isinstance(content, str | list) or not isinstance(message.get("role"), str):
+            yield "a message that is none"
         for part in content if isinstance(content, list) else ():
-            if isinstance(part, dict) and part.get("type") == "text":
-                continue
-            images += 1
-            yield f"part {_part(part) if isinstance(part, dict) else 'that is none'}"
+            if not isinstance(part, dict):
+                yield "a part that is none"
+            elif part.get("type") != "text" or not isinstance(part.get("text"), str):
+                images += 1
+                yield f"part {_part(part)}"
     if images > 1:
         yield "more images than it takes" if images > model.images else "several images"
 

@@ -254,7 +254,7 @@ PAGE = url(png(4, 4))
         ({"type": "image_url", "image_url": {"url": "ftp://a/b.png"}}, "image_url: another scheme"),
         ({"type": "image_url", "image_url": PAGE}, "image_url: text"),
         ({"type": "page"}, "page: null"),
-        ("words", "that is none"),
+        ({"type": "text"}, "text: null"),
     ],
 )
 def test_a_picture_is_kept_by_how_far_it_can_be_read(part, kept) -> None:
@@ -289,7 +289,6 @@ def test_pictures_are_counted(count, kept) -> None:
         ("messages", "hello", "text"),
         ("messages", [{"role": "user", "content": "a"}], "conversation, without a template"),
         ("messages", [[{"role": "user", "content": "a"}]], "conversations, without a template"),
-        ("messages", ["a"], "conversation, without a template"),
         ("input", [{"role": "user", "content": "a"}], "conversation, without a template"),
         ("input", [[{"role": "user", "content": "a"}]], "conversations, without a template"),
     ],
@@ -336,6 +335,20 @@ def test_arguments_in_a_form_are_json_or_a_text() -> None:
 def test_a_prompt_for_speech_has_a_length_too() -> None:
     form = from_form("/v1/audio/transcriptions", {}, {"prompt": LONG}, Sound("a", 9, 1.0))
     assert traits(form, MODEL) == {"prompt: text", "more tokens than the model reads"}
+
+
+@pytest.mark.parametrize(
+    ("value", "kept"),
+    [
+        (["a"], "a message that is none"),
+        ([{"role": "user"}], "a message that is none"),
+        ([{"content": "a"}], "a message that is none"),
+        ([[{"role": "user", "content": "a"}], None], "a message that is none"),
+        ([{"role": "user", "content": ["a"]}], "a part that is none"),
+    ],
+)
+def test_a_message_that_is_none_is_kept_as_that(value, kept) -> None:
+    assert f"messages: {kept}" in of("messages", value, CHAT)
 
 
 VALUES = st.recursive(
