@@ -16,7 +16,7 @@ class Model:
         name: As requests call it.
         width: Of its vectors.
         context: Tokens that it reads.
-        matryoshka: Sizes that it shortens to: True is any, False none, a tuple those.
+        matryoshka: Whether it can shorten its vectors.
         prompts: The values of `input_type` that it knows.
         languages: Codes that it hears; None where that is not known.
         labels: Of its classes.
@@ -31,7 +31,7 @@ class Model:
     name: str
     width: int = 384
     context: int = 256
-    matryoshka: bool | tuple[int, ...] = False
+    matryoshka: bool = False
     prompts: tuple[str, ...] = ()
     languages: tuple[str, ...] | None = None
     labels: tuple[str, ...] = ("negative", "neutral", "positive")

@@ -48,8 +48,6 @@ def _said(wanted: Wanted, model: Model) -> Iterator[tuple[str, tuple[str, str]]]
     yield "model", (r"(?<=['\" `]){}(?=['\".]|$)", model.name)
     yield "all fields", (WHOLE, repr(dict(fields)))
     yield "number of fields", (WHOLE, f"<dict of {len(fields)} items>")
-    if isinstance(model.matryoshka, tuple):
-        yield "sizes", (WHOLE, str(list(model.matryoshka)))
     yield "prompts", (WHOLE, f"values: {', '.join(model.prompts)}")
     yield "context", (NUMBER, str(model.context))
     yield "above the context", (NUMBER, str(model.context + 1))

@@ -91,6 +91,10 @@ def serving(app: Application, sockets: Sequence[socket.socket]) -> Iterator[Uvic
 def bound(port: int, host: str = "127.0.0.1") -> socket.socket:
     """A socket on that port, or on a free one for 0."""
     one = socket.socket()
-    one.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    one.bind((host, port))
+    try:
+        one.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        one.bind((host, port))
+    except OSError:
+        one.close()
+        raise
     return one

@@ -45,7 +45,7 @@ class Served:
         model: The name of what it serves.
         width: Numbers of its vectors.
         max_model_len: Tokens that it reads.
-        matryoshka: Sizes that it shortens vectors to: True is any, False none, a tuple those.
+        matryoshka: Whether it can shorten its vectors, to any size.
         prompts: The values of `input_type` that its model knows.
         labels: Of its classes.
         api_key: What it asks for as a bearer token; None asks for nothing.
@@ -57,7 +57,7 @@ class Served:
     model: str | None = None
     width: int | None = None
     max_model_len: int | None = None
-    matryoshka: bool | tuple[int, ...] | None = None
+    matryoshka: bool | None = None
     prompts: tuple[str, ...] | None = None
     labels: tuple[str, ...] | None = None
     api_key: str | None = None

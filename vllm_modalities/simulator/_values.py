@@ -70,11 +70,7 @@ def _size(value: Any, model: Model) -> str:
         return "fraction" if isinstance(value, float) else kind(value)
     if not model.matryoshka:
         return "of a model that cannot shorten"
-    if value < 1 or value > model.width:
-        return "below 1" if value < 1 else "above the width"
-    sizes = model.matryoshka
-    listed = not isinstance(sizes, tuple) or value in sizes
-    return "of the model's" if listed else "not of the model's"
+    return "below 1" if value < 1 else "above the width" if value > model.width else "fitting"
 
 
 def _cut(value: Any, model: Model) -> str:

@@ -2,6 +2,7 @@
 
 import base64
 import json
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -302,7 +303,7 @@ def test_timed_segments_share_the_time_between_them() -> None:
     assert [one["text"] for one in segments] == [" One two.", " Three?", " Four."]
     assert segments[0]["start"] == 0
     assert segments[-1]["end"] == pytest.approx(8.4, abs=0.01)
-    assert all(one["end"] == other["start"] for one, other in zip(segments, segments[1:]))
+    assert all(one["end"] == other["start"] for one, other in pairwise(segments))
 
 
 def test_a_transcript_without_words_has_one_empty_segment() -> None:
