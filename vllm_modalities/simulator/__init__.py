@@ -24,9 +24,10 @@ def __getattr__(name: str) -> Any:
     try:
         from . import _app, _simulate
     except ModuleNotFoundError as error:
-        if error.name not in ("starlette", "uvicorn", "python_multipart"):
+        missing = (error.name or "").partition(".")[0]
+        if missing not in ("httptools", "starlette", "uvicorn"):
             raise
         raise ImportError(
-            f"simulated servers need {error.name}: pip install 'vllm-modalities[simulator]'"
+            f"simulated servers need {missing}: pip install 'vllm-modalities[simulator]'"
         ) from None
     return getattr(_app if name == "Received" else _simulate, name)

@@ -21,9 +21,9 @@ SECONDS = 4.0  # that a sentence takes
 PAGE = (
     "<|ref|>title<|/ref|><|det|>[[80, 60, 620, 130]]<|/det|>\n# A simulated page\n\n"
     "<|ref|>text<|/ref|><|det|>[[80, 170, 920, 260]]<|/det|>\n"
-    "Every page reads like this one, whatever is on it.\n\n"
+    "Every page reads like this one.\n\n"
     "<|ref|>table<|/ref|><|det|>[[80, 300, 920, 480]]<|/det|>\n"
-    "<table><tr><td>Item</td><td>Price</td></tr><tr><td>Tea</td><td>3.50</td></tr></table>\n"
+    "<table><tr><td>Tea</td><td>3.50</td></tr></table>\n"
 )
 STEEP, EVEN = 14.0, 3.0  # closeness as a logit: a cross-encoder is surer than a cosine
 

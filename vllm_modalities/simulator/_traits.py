@@ -11,7 +11,7 @@ from typing import Any
 
 from ._contents import TEXTS, are_objects, of_file, of_lengths, of_messages
 from ._models import Model
-from ._values import RULES, WHOLE, WORDS, item_kind, kind
+from ._values import RULES, WHOLE, WORDS, is_default, item_kind, kind
 from ._wanted import FORMS, Wanted
 
 REQUIRED = {
@@ -47,7 +47,7 @@ def _traits(wanted: Wanted, model: Model) -> Iterator[str]:
         if name == "model":
             if value != model.name:
                 yield "model: unknown" if value else "model: empty"
-        else:
+        elif not is_default(name, value):
             yield from _field(name, value, model, fields)
     if wanted.method == "POST":
         yield from _required(wanted)

@@ -25,10 +25,31 @@ WORDS: Mapping[str, frozenset[str]] = {
 }
 """Fields whose words differ in what they do; any other word is as wrong as the next."""
 
+DEFAULTS: Mapping[str, object] = {
+    "encoding_format": "float",
+    "embed_dtype": "float32",
+    "endianness": "native",
+    "truncate": "END",
+    "response_format": "json",
+    "return_token_strs": False,
+    "stream": False,
+    "priority": 0,
+    "top_n": 0,
+    "max_tokens_per_doc": 0,
+    "max_tokens_per_query": 0,
+}
+"""What leaving a field out means, in vLLM's own request models since they have it."""
+
 WHOLE = frozenset("dimensions output_dimension top_n truncate_prompt_tokens top_k n seed".split())
 """Fields that take whole numbers alone."""
 
 Rule = Callable[[Any, Model], str]
+
+
+def is_default(name: str, value: Any) -> bool:
+    """Whether a value says the same as leaving its field out."""
+    default = DEFAULTS.get(name)
+    return default is not None and value == default and type(value) is type(default)
 
 
 def kind(value: Any) -> str:

@@ -100,6 +100,21 @@ def test_a_field_whose_values_differ_is_kept_by_what_tells_them_apart(
     assert of(name, value, model) == {f"{name}: {kind}"}
 
 
+@pytest.mark.parametrize(
+    ("name", "value", "kept"),
+    [
+        ("encoding_format", "float", set()),
+        ("top_n", 0, set()),
+        ("stream", False, set()),
+        ("top_n", False, {"top_n: false"}),
+        ("top_n", 0.0, {"top_n: float"}),
+        ("encoding_format", None, {"encoding_format: null"}),
+    ],
+)
+def test_a_default_is_no_trait(name, value, kept) -> None:
+    assert of(name, value) == kept
+
+
 def test_words_in_a_list_are_kept_each() -> None:
     assert of("embedding_types", ["float", "int4", {"a": 1}]) == {
         "embedding_types: float",
