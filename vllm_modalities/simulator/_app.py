@@ -65,11 +65,7 @@ class Application:
         self._naming = {port for port, server in servers.items() if server.model.request_ids}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request; a websocket is refused, as nothing is known of it."""
-        if scope["type"] != "http":
-            await receive()
-            await send({"type": "websocket.close", "code": 1000})
-            return
+        """Answer one request."""
         wanted = await _wanted(scope, await _content(receive))
         host, port = scope["server"]
         self.count += 1

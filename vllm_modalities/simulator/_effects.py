@@ -60,18 +60,6 @@ def _named(seen: Seen, name: str) -> bool:
     return isinstance(body, Mapping) and str(body.get("id", "")).endswith(f"-{given}")
 
 
-def _beyond_one(seen: Seen, name: str) -> bool:
-    """Scores or classes that no activation has brought between 0 and 1."""
-    body = seen.answer.body
-    rows = body.get("results") or body.get("data") or []
-    numbers = [
-        number
-        for row in rows
-        for number in row.get("probs", [row.get("score", row.get("relevance_score", 0.0))])
-    ]
-    return any(not 0 <= number <= 1 for number in numbers)
-
-
 EFFECTS: Mapping[str, Callable[[Seen, str], bool]] = {
     "dimensions": _shortened,
     "output_dimension": _shortened,

@@ -39,21 +39,18 @@ def streamed(
     """
     events = events_of(like)
     first = next(at for at, event in enumerate(events) if _said(event))
+    yield from (_line(event | told) for event in events[:first])
     saying = events[first]
-    for event in events[:first]:
-        if event["choices"]:
-            yield _line(event | told)
     for count, piece in enumerate(pieces, 1):
         choice = saying["choices"][0]
         delta = choice["delta"] | {"content": piece}
         ended = {k: None for k in ("finish_reason", "stop_reason") if k in choice}
         event = saying | told | {"choices": [choice | {"delta": delta} | ended]}
         yield _line(_counted(event, prompt, count))
-    for event in (one for one in events if _ends(one)):
-        choice = event["choices"][0]
-        ended = choice | {"delta": choice["delta"] | {"content": ""}, "finish_reason": finish}
-        yield _line(_counted(event | told | {"choices": [ended]}, prompt, len(pieces)))
-        break
+    last = next(event for event in events if _ends(event))
+    choice = last["choices"][0]
+    ended = choice | {"delta": choice["delta"] | {"content": ""}, "finish_reason": finish}
+    yield _line(_counted(last | told | {"choices": [ended]}, prompt, len(pieces)))
     yield from (
         _line(_counted(event | told, prompt, len(pieces)))
         for event in events

@@ -202,6 +202,11 @@ def test_classes_are_those_that_are_given(labels, count) -> None:
         assert row["label"] == labels[int(np.argmax(row["probs"]))]
 
 
+def test_one_label_alone_has_a_probability() -> None:
+    body = asked(server("rerank"), "/classify", {"input": "a cat"})
+    assert 0 < body["data"][0]["probs"][0] < 1
+
+
 def test_classes_without_activation_are_no_probabilities() -> None:
     body = asked(server("classify"), "/classify", {"input": "a", "use_activation": False})
     assert any(not 0 <= number <= 1 for number in body["data"][0]["probs"])
@@ -471,6 +476,14 @@ def test_an_option_that_left_the_length_at_1_leaves_it_here() -> None:
         for fields in ({"input": "a", "normalize": False}, {"input": "a", "use_activation": False})
     ]
     assert lengths == pytest.approx([1, 2], abs=1e-5)
+
+
+def test_numbers_of_8_bits_do_not_tell_how_long_a_vector_is() -> None:
+    narrow = {"use_activation": False, "embed_dtype": "fp8_e4m3", "encoding_format": "base64"}
+    coded = answer([]) | {"data": [{"index": 0, "embedding": "AAAA"}]}
+    one = recorded(("/v1/embeddings", {"input": "a", **narrow}, 200, coded))
+    body = asked(one, "/v1/embeddings", {"input": "a", **narrow})
+    assert len(base64.b64decode(body["data"][0]["embedding"])) == 4
 
 
 def test_a_refusal_in_plain_text_stays_one() -> None:
