@@ -18,7 +18,7 @@ TEST = ["pytest>=8", "pytest-cov>=5", "hypothesis>=6.100", "trio>=0.25", "httpx2
 @nox.session
 def lint(session: nox.Session) -> None:
     """Style, and types as mypy and pyright see them."""
-    session.install("-e", ".[cli]", "ruff>=0.8", "mypy>=1.13", "pyright[nodejs]>=1.1.390")
+    session.install("-e", ".[simulator]", "ruff>=0.8", "mypy>=1.13", "pyright[nodejs]>=1.1.390")
     session.run("ruff", "format", "--check", ".")
     session.run("ruff", "check", ".")
     session.run("mypy")
