@@ -28,7 +28,7 @@ def lint(session: nox.Session) -> None:
 @nox.session
 def tests(session: nox.Session) -> None:
     """Unit and property tests, without a server; every branch of the core is run."""
-    session.install("-e", ".[cli]", *TEST)
+    session.install("-e", ".[simulator]", *TEST)
     session.run(
         *("pytest", "tests/unit", "tests/property", "tests/docs", "tests/contract"),
         *("--cov", "--cov-report=term-missing:skip-covered", "--cov-fail-under=100"),
@@ -45,7 +45,7 @@ def wheel(session: nox.Session) -> None:
     session.run("python", "-m", "build", "--outdir", str(dist))
     (built,) = dist.glob("*.whl")
     session.install("--force-reinstall", "--no-deps", str(built))
-    session.install(f"vllm-modalities[cli] @ {built.resolve().as_uri()}")
+    session.install(f"vllm-modalities[simulator] @ {built.resolve().as_uri()}")
     elsewhere = Path(session.create_tmp()) / "elsewhere"
     shutil.rmtree(elsewhere, ignore_errors=True)
     shutil.copytree("tests", elsewhere / "tests")
@@ -58,14 +58,14 @@ def wheel(session: nox.Session) -> None:
 @nox.session
 def docs(session: nox.Session) -> None:
     """The documentation, into docs/_build; a warning is an error."""
-    session.install("-e", ".", "-r", "docs/requirements.txt")
+    session.install("-e", ".[simulator]", "-r", "docs/requirements.txt")
     session.run("sphinx-build", "-W", "--keep-going", "-b", "html", "docs", "docs/_build")
 
 
 @nox.session
 def live(session: nox.Session) -> None:
     """The tests against real vLLM servers on this machine's CPU; the first run installs vLLM."""
-    session.install("-e", ".[cli]", *TEST)
+    session.install("-e", ".[simulator]", *TEST)
     session.run("pytest", "tests/live", "-v", "--durations=15", *session.posargs)
 
 
@@ -81,13 +81,14 @@ def matrix(session: nox.Session) -> None:
 @nox.session
 def demo(session: nox.Session) -> None:
     """Every job once, on real vLLM servers on this machine's CPU."""
-    session.install("-e", ".[cli]")
+    session.install("-e", ".[simulator]")
     session.run("vllm-modalities", "demo", *session.posargs)
 
 
 @nox.session
 def benchmark(session: nox.Session) -> None:
     """What the client costs, as ratios taken in one run."""
-    session.install("-e", ".[cli]")
+    session.install("-e", ".[simulator]")
     session.run("python", "benchmarks/importing.py")
     session.run("python", "benchmarks/validating.py")
+    session.run("python", "benchmarks/simulating.py")

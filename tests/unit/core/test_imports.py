@@ -73,7 +73,7 @@ GROUPS = [
     ("_fleet", "_exchange", "_routing", "_context", "_many", "_sizes", "endpoints"),
     ("_transport", "_drivers", "_endpoint", "client"),
     ("serving", "bulk", "integrations", "simulator"),
-    ("cli", "__main__"),
+    ("cli", "__main__", "_pytest"),
 ]
 PLACE = {name: place for place, names in enumerate(GROUPS) for name in names}
 
