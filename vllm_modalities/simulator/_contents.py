@@ -30,9 +30,10 @@ def of_messages(value: Any, model: Model) -> Iterator[str]:
     if not isinstance(value, list) or not value:
         yield kind(value)
         return
-    template = "" if model.templated else ", without a template"
     many = isinstance(value[0], list)
-    yield ("conversations" if many else "conversation") + template
+    yield "conversations" if many else "conversation"
+    if not model.templated:
+        yield "without a template"
     images = 0
     for message in (one for each in value for one in (each if isinstance(each, list) else [each])):
         content = message.get("content") if isinstance(message, dict) else None

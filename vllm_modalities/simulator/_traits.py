@@ -32,28 +32,29 @@ def traits(wanted: Wanted, model: Model) -> frozenset[str]:
 
 
 def _traits(wanted: Wanted, model: Model) -> Iterator[str]:
-    if model.api_key is not None:
-        given = wanted.headers.get("authorization", "")
-        kind, _, key = given.partition(" ")
-        if kind.lower() != "bearer" or key != model.api_key:
-            yield f"no key on {wanted.path}"
+    if not _has_key(wanted, model):
+        yield f"no key on {wanted.path}"
     if wanted.problem or (model.hides_routes and wanted.path == "/openapi.json"):
         yield wanted.problem or "routes are hidden"
         return
     if "x-request-id" in wanted.headers:
         yield "X-Request-Id"
-    fields = wanted.fields
-    for name, value in fields.items():
+    for name, value in wanted.fields.items():
         if name == "model":
             if value != model.name:
                 yield "model: unknown" if value else "model: empty"
         elif not is_default(name, value):
-            yield from _field(name, value, model, fields)
+            yield from _field(name, value, model, wanted.fields)
     if wanted.method == "POST":
         yield from _required(wanted)
         yield from of_lengths(wanted, model)
         if wanted.path.startswith(FORMS):
             yield from of_file(wanted)
+
+
+def _has_key(wanted: Wanted, model: Model) -> bool:
+    kind, _, key = wanted.headers.get("authorization", "").partition(" ")
+    return model.api_key is None or (kind.lower() == "bearer" and key == model.api_key)
 
 
 def _field(name: str, value: Any, model: Model, fields: Mapping[str, Any]) -> Iterator[str]:

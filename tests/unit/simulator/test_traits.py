@@ -299,14 +299,21 @@ def test_pictures_are_counted(count, kept) -> None:
     [
         ("messages", [], "list of nothing"),
         ("messages", "hello", "text"),
-        ("messages", [{"role": "user", "content": "a"}], "conversation, without a template"),
-        ("messages", [[{"role": "user", "content": "a"}]], "conversations, without a template"),
-        ("input", [{"role": "user", "content": "a"}], "conversation, without a template"),
-        ("input", [[{"role": "user", "content": "a"}]], "conversations, without a template"),
+        ("messages", [{"role": "user", "content": "a"}], "conversation"),
+        ("messages", [[{"role": "user", "content": "a"}]], "conversations"),
+        ("input", [{"role": "user", "content": "a"}], "conversation"),
+        ("input", [[{"role": "user", "content": "a"}]], "conversations"),
     ],
 )
 def test_conversations_are_kept_by_their_shape(name, value, kept) -> None:
-    assert of(name, value) == {f"{name}: {kept}"}
+    assert of(name, value, CHAT) == {f"{name}: {kept}"}
+
+
+def test_a_conversation_with_a_model_without_a_template_is_told_apart() -> None:
+    assert of("messages", [{"role": "user", "content": "a"}]) == {
+        "messages: conversation",
+        "messages: without a template",
+    }
 
 
 @pytest.mark.parametrize(
