@@ -13,6 +13,7 @@ from contract.assets import ASSETS, page
 
 from vllm_modalities import AsyncClient, Client, EmbeddingRequest
 from vllm_modalities.simulator import Simulator, releases, simulate
+from vllm_modalities.simulator._simulate import TASKS
 
 SOUND = ASSETS["museum.flac"]()
 TEXTS = ["a cat", "trains to Berlin"]
@@ -42,7 +43,7 @@ BESIDE = {"close", "with_options"}
 """Methods that ask no server for anything."""
 
 
-@pytest.fixture(scope="module", params=releases())
+@pytest.fixture(scope="module", params=releases(*TASKS))
 def servers(request: pytest.FixtureRequest) -> Iterator[Simulator]:
     with simulate(version=request.param) as running:
         yield running

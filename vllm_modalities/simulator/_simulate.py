@@ -170,12 +170,12 @@ def recorded() -> tuple[Recordings, ...]:
     return tuple(map(_recordings.load, _recordings.servers()))
 
 
-def releases(task: str | None = None) -> list[str]:
-    """The releases that can be simulated, oldest first; those with a server for `task`."""
-    kind = None if task is None else KINDS.get(task, task)
-    found = {
-        release for one in recorded() if kind in (None, one.server) for release in one.recorded
-    }
+def releases(*tasks: str) -> list[str]:
+    """The releases that can be simulated with a server for each of `tasks`, oldest first."""
+    kinds = {KINDS.get(task, task) for task in tasks}
+    found = {release for one in recorded() for release in one.recorded}
+    for kind in kinds:
+        found &= {r for one in recorded() if one.server == kind for r in one.recorded}
     return sorted(found, key=Version)
 
 
@@ -217,7 +217,7 @@ def simulate(
     A vLLM process serves one model, so each task gets a server of its own, with its own port.
 
     Args:
-        version: The release; None is the newest that was recorded.
+        version: The release; None is the newest that was recorded with all of these servers.
         tasks: What to serve; a `Served` says more than its task.
         port: Of the first server, the others follow; 0 takes free ones.
         slots: Requests that each server works on at once; None is any number.
@@ -232,8 +232,8 @@ def simulate(
         ValueError: The release was not recorded with such a server.
         OSError: A port is taken.
     """
-    version = version or releases()[-1]
     all_served = [Served(task=one) if isinstance(one, str) else one for one in tasks]
+    version = version or (releases(*(one.kind for one in all_served)) or releases())[-1]
     script = Script(transcripts, pages)
     servers = [server_of(version, served, script) for served in all_served]
     with ExitStack() as stack:

@@ -20,7 +20,7 @@ from vllm_modalities.simulator._streams import events_of
 from vllm_modalities.simulator._wanted import Sound, from_form, from_json
 
 JSON = {"content-type": "application/json"}
-NEWEST = releases()[-1]
+NEWEST = releases("embed", "qwen3-embed", "rerank", "classify", "ocr", "transcribe")[-1]
 SOUND = Sound("talk.flac", 9000, 8.4, b"flac")
 PATH = "/v1/audio/transcriptions"
 

@@ -28,7 +28,7 @@ from vllm_modalities import (
 )
 from vllm_modalities.simulator import Received, Served, releases, simulate
 
-NEWEST = releases()[-1]
+NEWEST = releases("embed", "rerank", "transcribe", "ocr")[-1]
 BASE64 = {"encoding_format": "base64", "endianness": "little"}
 
 
@@ -365,6 +365,7 @@ def test_releases_are_told_by_task() -> None:
     assert releases("embed") == sorted(
         releases("embed"), key=lambda one: tuple(map(int, one.split(".")))
     )
+    assert set(releases("embed", "ocr")) == set(releases("embed")) & set(releases("ocr"))
     assert set(releases("embed")) <= set(releases())
     assert releases("dance") == []
 
