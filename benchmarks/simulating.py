@@ -25,6 +25,7 @@ from pathlib import Path
 
 LENGTH = re.compile(rb"\r\ncontent-length: (\d+)")
 WORDS = "the quick brown fox jumps over the lazy dog while trains to Berlin leave on time"
+SLOTS, TAKES = 4, 0.01  # places, and seconds of a request, of a server that takes time
 SERVER = """
 import os, sys
 os.sched_setaffinity(0, {0})
@@ -77,9 +78,9 @@ class Connection(asyncio.Protocol):
 
 
 @contextmanager
-def server(width: int) -> Iterator[tuple[int, int]]:
+def server(*options: object) -> Iterator[tuple[int, int]]:
     """A simulated embedder on the first core; its port and its process."""
-    command = [sys.executable, "-c", SERVER, "--width", str(width)]
+    command = [sys.executable, "-c", SERVER, *map(str, options)]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     try:
         assert process.stdout is not None
@@ -123,6 +124,15 @@ async def rate(
     return found, ran / took
 
 
+def kept(connections: int, seconds: float) -> float:
+    """Answers a second by the clock of a server whose requests take their time."""
+    pace = ("--slots", SLOTS, "--seconds-per-request", TAKES)
+    with server(*pace) as (port, process):
+        content = request([WORDS], "base64")
+        found, share = asyncio.run(rate(port, process, content, connections, seconds))
+        return found * share
+
+
 def main() -> None:
     """Print a table, or JSON."""
     arguments = argparse.ArgumentParser(description=__doc__)
@@ -135,7 +145,7 @@ def main() -> None:
         os.sched_setaffinity(0, {1})
     found = []
     for width in (384, 1024):
-        with server(width) as (port, process):
+        with server("--width", width) as (port, process):
             for count in (1, 32):
                 for encoding in ("base64", "bytes_only"):
                     texts = [f"{WORDS}, number {n}" for n in range(count)]
@@ -145,8 +155,9 @@ def main() -> None:
                         for _ in range(given.rounds)
                     ]
                     found.append((width, count, encoding, rates))
+    paced = kept(given.connections, given.seconds)
     if given.json:
-        print(json.dumps(found))
+        print(json.dumps({"rates": found, "paced": paced}))
         return
     load = os.getloadavg()[0]
     print(f"Python {platform.python_version()}, load {load:.1f}, {given.rounds} rounds")
@@ -158,6 +169,7 @@ def main() -> None:
             f"{width:5} numbers {count:3} texts {encoding:10} {middle:7.0f} a second"
             f"  ({low:.0f} to {high:.0f}; it had {had:.0%} of the core)"
         )
+    print(f"{SLOTS} places of {TAKES * 1000:.0f} ms: {paced:.1f} a second of {SLOTS / TAKES:.0f}")
 
 
 if __name__ == "__main__":

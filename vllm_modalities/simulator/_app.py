@@ -8,6 +8,7 @@ import socket
 import struct
 from collections import deque
 from collections.abc import AsyncGenerator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -76,25 +77,34 @@ class Application:
         if port in self._naming:
             send = _named(send, wanted.headers.get("x-request-id") or os.urandom(16).hex())
         fault = self.faults.next(wanted.path)
-        if fault is not None:
-            send = await self._spoil(fault, scope, send)
         scope["wanted"], scope["fault"], scope["app"] = wanted, fault, self
+        # Whatever is left when the servers stop has nobody to answer any more.
+        with suppress(asyncio.CancelledError):
+            if fault is None:
+                await self._answer(scope, receive, send)
+            else:
+                await self._fail(fault, scope, receive, send)
+
+    async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
-            await self._routers[port](scope, receive, send)
+            await self._routers[scope["server"][1]](scope, receive, send)
         except HTTPException as error:  # in the words that FastAPI has for it
             body = dumps({"detail": error.detail})
             await deliver(Reply(error.status_code, JSON | dict(error.headers or {}), body), send)
 
-    async def _spoil(self, fault: Fault, scope: Scope, send: Send) -> Send:
-        """What to send by, where a fault strikes on the way."""
+    async def _fail(self, fault: Fault, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer with what goes wrong on the way; what is wrong in an answer is in its endpoint."""
         transport = self.transports[tuple(scope["client"])]
         if fault.kind == "delay":
             await asyncio.sleep(fault.seconds)
-        elif fault.kind == "reset":
+        if fault.kind == "reset":
             reset(transport)
         elif fault.kind == "cut":
-            return lambda message: _half(message, send, transport)
-        return send
+            await self._answer(scope, receive, lambda message: _half(message, send, transport))
+        else:
+            await self._answer(scope, receive, send)
+            return
+        await receive()  # comes when the connection is gone
 
 
 def _named(send: Send, name: str) -> Send:

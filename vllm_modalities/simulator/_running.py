@@ -39,6 +39,7 @@ class Uvicorn(uvicorn.Server):
                 lifespan="off",
                 interface="asgi3",
                 access_log=False,
+                proxy_headers=False,
                 log_config=None,
                 log_level="warning",
                 server_header=True,

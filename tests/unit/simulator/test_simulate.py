@@ -251,6 +251,26 @@ def test_an_answer_can_be_late(embedder) -> None:
     assert time.monotonic() - began >= 0.05
 
 
+@pytest.mark.parametrize("kind", ["reset", "cut"])
+def test_what_goes_wrong_is_no_error_of_the_simulator_s(embedder, caplog, kind) -> None:
+    embedder.fail(kind)
+    with pytest.raises(httpx.TransportError):
+        ask(embedder.url, "/v1/embeddings", "POST", json={"input": "a", **BASE64})
+    assert ask(embedder.url, "/health").status_code == 200
+    assert caplog.records == []
+
+
+def test_servers_that_stop_leave_what_waits_without_a_word(caplog) -> None:
+    with ThreadPoolExecutor(1) as pool:
+        with simulate(tasks=["embed"], seconds_per_request=60) as server:
+            body = {"input": "a", **BASE64}
+            call = pool.submit(ask, server.url, "/v1/embeddings", "POST", json=body, timeout=30)
+            while server.count == 0:
+                time.sleep(0.01)
+        assert isinstance(call.exception(), httpx.TransportError)
+    assert caplog.records == []
+
+
 def test_raw_bytes_can_be_cut_too(embedder) -> None:
     embedder.fail("cut", path="/v1/embeddings")
     fields = {"input": ["a"], "encoding_format": "bytes_only", "endianness": "little"}
