@@ -23,7 +23,7 @@ from ._wanted import Sound, Wanted, from_recording
 
 SHAPING = (
     *("encoding_format", "embedding_types", "response_format", "stream", "stream_include_usage"),
-    *("stream_continuous_usage_stats", "return_token_strs", "data"),
+    *("stream_continuous_usage_stats", "return_token_strs", "task"),
 )
 """Fields on which the shape of an answer depends, so that they are not combined freely."""
 

@@ -51,6 +51,7 @@ class Way:
     size: int | None = None
     scale: float = 1.0
     activated: bool = True
+    by_token: bool = False
     cut: Cut = Cut()
 
 
@@ -75,6 +76,9 @@ class Rows:
         """The numbers of a text."""
         read, tokens = way.cut(text)
         numbers = self._array(read, self._model)
+        if way.by_token and numbers.ndim == 1:
+            words = ["[CLS]", *_texts.words(read), "[SEP]"]
+            numbers = np.stack([self._array(word, self._model) for word in words])
         label = int(numbers.argmax()) if numbers.ndim == 1 else 0
         if self._probable:
             numbers = numbers if way.activated else np.vectorize(logit)(numbers)
@@ -198,6 +202,7 @@ class Pooled:
             size=None if fields.get("dimensions") is None else int(fields["dimensions"]),
             scale=self._scale,
             activated=fields.get("use_activation") is not False,
+            by_token=str(fields.get("task")).startswith("token_"),
             cut=cut_of(fields, self._model),
         )
         items = list(map(self._maker(way, nan), texts_in(fields)))

@@ -202,6 +202,13 @@ def test_classes_are_those_that_are_given(labels, count) -> None:
         assert row["label"] == labels[int(np.argmax(row["probs"]))]
 
 
+def test_numbers_by_token_are_one_row_a_token() -> None:
+    rows = answer([]) | {"data": [{"index": 0, "data": [UNIT, UNIT]}]}
+    one = recorded(("/pooling", {"input": "a", "task": "token_embed"}, 200, rows))
+    found = asked(one, "/pooling", {"input": "a black cat", "task": "token_embed"})
+    assert np.array(found["data"][0]["data"]).shape == (5, 4)
+
+
 def test_one_label_alone_has_a_probability() -> None:
     body = asked(server("rerank"), "/classify", {"input": "a cat"})
     assert 0 < body["data"][0]["probs"][0] < 1
