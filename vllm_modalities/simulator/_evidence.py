@@ -10,6 +10,7 @@ Two rules, and no guess beyond them:
 
 from __future__ import annotations
 
+import base64
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -227,16 +228,30 @@ def _told(case: Case, answer: Answer) -> dict[str, Any]:
     said = LANGUAGES.search(str(body.get("error")))
     if said is not None:
         return {"languages": tuple(re.findall(r"\w+", said[1]))}
-    if answer.status != 200:
-        return {}
-    if case.asked.path == "/v1/models":
+    if answer.status == 200 and case.asked.path == "/v1/models":
         return {"context": body["data"][0]["max_model_len"]}
     rows = body.get("data")
-    if case.asked.path in ("/v1/embeddings", "/pooling") and isinstance(rows, list):
-        fields, numbers = case.asked.json, rows[0].get("embedding", rows[0].get("data"))
-        if isinstance(numbers, list) and "dimensions" not in fields:
-            return {"width": len(numbers[0] if isinstance(numbers[0], list) else numbers)}
+    is_whole = "dimensions" not in (case.asked.json or {})
+    if case.asked.path in VECTORS and is_whole and isinstance(rows, list):
+        row = rows[0]
+        return _width(case.asked.json, row.get("embedding", row.get("data")), "embedding" in row)
     return {}
+
+
+VECTORS = ("/v1/embeddings", "/pooling")
+
+
+def _width(fields: Mapping[str, Any], numbers: Any, is_one: bool) -> dict[str, int]:
+    """How wide a vector is; base64 of what may be one a token does not tell."""
+    if isinstance(numbers, list):
+        return {"width": len(numbers[0] if isinstance(numbers[0], list) else numbers)}
+    if not is_one:
+        return {}
+    size = SIZES.get(fields.get("embed_dtype", "float32"), 1)
+    return {"width": len(base64.b64decode(numbers)) // size}
+
+
+SIZES = {"float32": 4, "float16": 2, "bfloat16": 2}  # bytes of a number
 
 
 LANGUAGES = re.compile(r"Unsupported language: .*Must be one of \[(.*?)\]")
