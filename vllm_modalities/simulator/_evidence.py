@@ -2,8 +2,9 @@
 
 Two rules, and no guess beyond them:
 
-* A request is refused, in the same words, if it has the traits for which a recorded one was:
-  those that no request has that was taken; if there are none of them, all of its traits together.
+* A request is refused, in the same words, if it has all traits of one that was refused; but how
+  that one wrote its texts, and how it wanted its answer written, counts only if no request that
+  was taken did so.
 * A request is taken if each of its traits was seen in one that was taken. A field that was seen
   without effect has none.
 """
@@ -17,6 +18,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from ._contents import TEXTS
 from ._models import FACTS, Model, like
 from ._recordings import Answer, Case, Recordings
 from ._traits import traits
@@ -27,6 +29,12 @@ SHAPING = (
     *("stream_continuous_usage_stats", "return_token_strs", "task"),
 )
 """Fields on which the shape of an answer depends, so that they are not combined freely."""
+
+CARRYING = TEXTS | frozenset(
+    """encoding_format embed_dtype endianness embedding_types language temperature
+    max_completion_tokens""".split()
+)
+"""Fields that a recorded request often has beside what it is about."""
 
 ANYWHERE = frozenset({"/version", "/health", "/tokenize", "/detokenize", "/metrics"})
 """Routes whose answers do not depend on what a model does."""
@@ -211,7 +219,8 @@ def shaping(found: Iterable[str]) -> frozenset[str]:
 def _strikes(one: Seen, found: frozenset[str], fine: frozenset[str]) -> bool:
     """Whether a request is refused like `one`; an error within a stream needs a stream."""
     alike = one.answer.status >= 400 or shaping(one.traits) == shaping(found)
-    return alike and (one.traits - fine or one.traits) <= found
+    carried = {t for t in one.traits & fine if t.partition(":")[0] in CARRYING}
+    return alike and (one.traits - carried or one.traits) <= found
 
 
 def _place(one: Seen, found: frozenset[str]) -> tuple[bool, bool, bool, int]:

@@ -42,6 +42,21 @@ def test_a_request_that_lacks_a_trait_of_a_refused_one_is_not() -> None:
     assert names(judge(frozenset({"a", "b"}), known)) == ["both"]
 
 
+def test_how_a_refused_request_carried_its_texts_does_not_count() -> None:
+    bad = seen("bad", "input: text", "encoding_format: base64", "a", status=400, body=error())
+    known = [
+        bad,
+        seen("fine", "input: text", "encoding_format: base64"),
+        seen("list", "input: list"),
+    ]
+    assert names(judge(frozenset({"input: list", "a"}), known)) == ["bad"]
+
+
+def test_an_option_of_a_refused_request_counts_though_others_were_taken_with_it() -> None:
+    bad = seen("bad", "a", "b", status=400, body=error())
+    assert judge(frozenset({"a"}), [bad, seen("plain"), seen("fine", "b")]) == Unknown("a")
+
+
 def test_a_request_is_taken_if_each_trait_was_seen_in_one_that_was() -> None:
     known = [seen("plain"), seen("one", "a"), seen("other", "b")]
     verdict = judge(frozenset({"a", "b"}), known)
