@@ -80,7 +80,7 @@ def interchange(session: nox.Session) -> None:
 @nox.session
 def faults(session: nox.Session) -> None:
     """Every fault at every endpoint, load, cancelling; `-- --write` prints docs/reliability.md."""
-    session.install("-e", ".", *TEST, "trustme>=1.1")
+    session.install("-e", ".", *TEST)
     arguments = [argument for argument in session.posargs if argument != "--write"]
     env = {"WRITE_PAGE": "1"} if "--write" in session.posargs else {}
     session.run("pytest", "tests/faults", "--durations=5", *arguments, env=env)
