@@ -4,6 +4,7 @@ import asyncio
 import http.client
 import io
 import json
+import logging
 import socket
 import threading
 import time
@@ -214,7 +215,8 @@ def test_a_server_does_its_task_and_no_other(embedder) -> None:
 
 def once(server, *kind: object, **options: object):
     """A client without retries, before whom something goes wrong once."""
-    server.fail(*kind, **options)
+    # A connection that was kept open and breaks is replaced by a new one.
+    server.fail(*kind, times=2 if kind == ("reset",) else 1, **options)
     return Client(server.url, max_retries=0)
 
 
@@ -257,7 +259,7 @@ def test_what_goes_wrong_is_no_error_of_the_simulator_s(embedder, caplog, kind) 
     with pytest.raises(httpx.TransportError):
         ask(embedder.url, "/v1/embeddings", "POST", json={"input": "a", **BASE64})
     assert ask(embedder.url, "/health").status_code == 200
-    assert caplog.records == []
+    assert [one for one in caplog.records if one.levelno > logging.INFO] == []
 
 
 def test_servers_that_stop_leave_what_waits_without_a_word(caplog) -> None:
@@ -268,7 +270,7 @@ def test_servers_that_stop_leave_what_waits_without_a_word(caplog) -> None:
             while server.count == 0:
                 time.sleep(0.01)
         assert isinstance(call.exception(), httpx.TransportError)
-    assert caplog.records == []
+    assert [one for one in caplog.records if one.levelno > logging.INFO] == []
 
 
 def test_raw_bytes_can_be_cut_too(embedder) -> None:
