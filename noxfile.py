@@ -90,3 +90,4 @@ def benchmark(session: nox.Session) -> None:
     session.install("-e", ".[cli]")
     session.run("python", "benchmarks/importing.py")
     session.run("python", "benchmarks/validating.py")
+    session.run("python", "benchmarks/keeping_busy.py")
