@@ -158,3 +158,4 @@ def benchmark(session: nox.Session) -> None:
     session.run("python", "benchmarks/importing.py")
     session.run("python", "benchmarks/validating.py")
     session.run("python", "benchmarks/simulating.py")
+    session.run("python", "benchmarks/keeping_busy.py")

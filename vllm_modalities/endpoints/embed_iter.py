@@ -13,7 +13,7 @@ from .._flow import Flow, Stream
 from .._inputs import invalid
 from .._many import Failure, OnError, each, is_shared
 from .._progress import Progress, told
-from ..errors import PartialFailureError
+from ..errors import BadRequestError, MediaError, PartialFailureError
 from ..vectors.embeddings import Embeddings
 from ..vectors.precision import DType
 from ._content import Item, item_of, same_kind, tokens_of
@@ -23,6 +23,9 @@ from ._rows import Job, Rows
 
 if TYPE_CHECKING:
     from ._content import Input
+
+OF_THE_INPUT = (BadRequestError, MediaError)
+IN_A_ROW = 8  # batches that fail whole: then it is the servers that are at fault
 
 
 def embed_iter(
@@ -54,7 +57,9 @@ def embed_iter(
         batch_size: Inputs in one batch at most; default 128, fewer where they are long.
         on_error: `"collect"` gives every batch, with NaN rows and `.failures` where inputs
             failed, and raises PartialFailureError after the last; `"raise"` stops at the first
-            failure; `"return"` gives every batch and raises nothing.
+            failure; `"return"` gives every batch and raises nothing. What all inputs share, such
+            as a wrong key, is raised at once, and so is the eighth batch in a row that fails
+            whole: then the servers are at fault.
         progress: As for `embed`, called with how many inputs are done, and how many there are, or
             None where `inputs` has no length.
         extra_body: As for `embed`.
@@ -114,6 +119,7 @@ class _Batches:
         self._tokens = 0
         self._before = 0  # inputs of the batches that are made
         self._failures: list[Failure] = []
+        self._in_a_row = 0  # batches that have failed whole, by no fault of their inputs
 
     def __enter__(self) -> Self:
         self._done = self._progress.__enter__()
@@ -155,8 +161,10 @@ class _Batches:
         rows = Rows(self._job, items, first=first)
         work = [range(len(items))]
         failures = yield from each(work, rows.run, rows.harmless, on_error=self._on_error)
-        for _, error in failures:
-            if is_shared(error):
+        whole = [error for _, error in failures if not isinstance(error, OF_THE_INPUT)]
+        self._in_a_row = self._in_a_row + 1 if len(whole) == len(items) else 0
+        for error in whole:
+            if is_shared(error) or self._in_a_row == IN_A_ROW:
                 raise error
         failures = yield from named(self._job.target, items, failures, first=first)
         self._failures += [(first + place, error) for place, error in failures]

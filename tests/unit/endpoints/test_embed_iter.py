@@ -22,6 +22,7 @@ from PIL import Image
 from vllm_modalities import (
     APIConnectionError,
     BadRequestError,
+    InternalServerError,
     InvalidRequestError,
     ModelUsageWarning,
     PartialFailureError,
@@ -198,6 +199,32 @@ def test_a_cause_that_all_inputs_share_ends_it(talk, pauses, on_error, fault, ki
     (error,) = client.every("embed_iter", TEXTS, batch_size=2, on_error=on_error)
     assert isinstance(error, kind)
     assert not isinstance(error, PartialFailureError)
+
+
+@pytest.mark.parametrize("on_error", ["collect", "return"])
+def test_servers_that_fail_batch_after_batch_are_asked_no_more(talk, pauses, on_error) -> None:
+    server = FakeVLLM()
+    client = talk(server, max_concurrency=2, max_retries=0)
+    client.embed("learn the width")
+    server.always(EMBEDDINGS, status(500))
+    texts = (f"text {i}" for i in range(10_000))
+    *batches, error = client.every("embed_iter", texts, batch_size=1, on_error=on_error)
+    assert isinstance(error, InternalServerError)
+    assert len(batches) <= 7
+    assert len(server.posts) <= 1 + 7 + 2 * 2
+
+
+def test_a_batch_that_fails_now_and_then_does_not_end_it(talk, pauses) -> None:
+    server = FakeVLLM()
+    client = talk(server, max_concurrency=1, max_retries=0)
+    client.embed("learn the width")
+    for i in range(0, 60, 2):
+        server.always(f"text {i}", status(500))
+    texts = [f"text {i}" for i in range(60)]
+    *batches, error = client.every("embed_iter", texts, batch_size=1)
+    assert len(batches) == 60
+    assert isinstance(error, PartialFailureError)
+    assert len(error.failures) == 30
 
 
 def test_over_long_inputs_are_named_by_their_place_among_all(talk) -> None:
