@@ -125,7 +125,9 @@ def settle(results: R, failures: Sequence[Failure], *, on_error: OnError) -> R:
     if not failures:
         return results
     first = failures[0][1]
-    words = {str(error) for _, error in failures}
+    words = {
+        "out of time" if isinstance(error, APITimeoutError) else str(error) for _, error in failures
+    }
     if len(failures) == len(results) and len(words) == 1:
         raise first
     if on_error == "return":
