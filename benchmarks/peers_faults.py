@@ -1,7 +1,7 @@
 """The faults of tests/faults, tried on other clients of `/v1/embeddings` and `/v2/embed`.
 
 Each client has its defaults but for a timeout of 3 s. Each fault has a process of its own, in which
-the fault server and the client run; what is not over after 12 s is a hang.
+the fault server and the client run; what is not over after 20 s is a hang.
 
     pip install openai litellm cohere baseten-performance-client trustme -e .
     python benchmarks/peers_faults.py --json faults.json
@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import base64
+import contextlib
 import importlib
 import importlib.metadata
 import json
@@ -28,7 +29,7 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"  # or it asks GitHub when it is imported
 TEXTS = ["one", "two", "three", "four"]
-TIMEOUT, HANG = 3.0, 12.0  # seconds
+TIMEOUT, HANG = 3.0, 20.0  # seconds
 MEMORY = 4 * 2**30  # bytes of address space beside what an idle client has
 
 Call = Callable[[], np.ndarray]
@@ -115,6 +116,14 @@ def outcome(call: Call, healthy: np.ndarray, own: str) -> str:
     return "right" if same else "WRONG"
 
 
+def healthy_answer(call: Call) -> np.ndarray:
+    """A busy machine may take longer than the client waits."""
+    for _ in range(20):
+        with contextlib.suppress(Exception):
+            return call()
+    return call()
+
+
 def try_one(peer: str, place: int, pipe: Any) -> None:
     """What comes of a call whose first try has the fault, and of one whose every try has."""
     from _script import FakeVLLM
@@ -130,10 +139,11 @@ def try_one(peer: str, place: int, pipe: Any) -> None:
     resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
     server = _server.Server(FakeVLLM(prompts={"q": ""}))
     call = make(server.url)
-    healthy = call()
+    healthy = healthy_answer(call)
     if fault.edit is not None and fault.edit(server.vllm.answer(server.vllm.posts[-1])) is None:
-        pipe.send(None)
+        pipe.send(False)
         return
+    pipe.send(True)
     assert fault.play is not None
     for times in (server.once, server.always):
         times(fault.play)
@@ -145,13 +155,11 @@ def tried(peer: str, place: int) -> list[str] | None:
     here, there = multiprocessing.Pipe()
     child = multiprocessing.get_context("fork").Process(target=try_one, args=(peer, place, there))
     child.start()
+    there.close()
     found: list[str] = []
-    while len(found) < 2:
-        came = here.recv() if here.poll(HANG) else "hang"
-        if came is None:
-            found = []
-            break
-        found += [came] if came != "hang" else ["hang"] * (2 - len(found))
+    if here.recv():
+        found = [here.recv() if here.poll(HANG) else "hang"]
+        found += [here.recv() if found[0] != "hang" and here.poll(HANG) else "hang"]
     child.kill()
     child.join()
     return found or None

@@ -130,7 +130,9 @@ def settle(
     if not failures:
         return results
     first, count = failures[0][1], len(results) if count is None else count
-    words = {str(error) for _, error in failures}
+    words = {
+        "out of time" if isinstance(error, APITimeoutError) else str(error) for _, error in failures
+    }
     if len(failures) == count and len(words) == 1:
         raise first
     if on_error == "return":
