@@ -94,8 +94,9 @@ def encode(waveform: Waveform, *, container: Literal["flac", "wav"] = "flac") ->
     import soundfile
 
     file = BytesIO()
-    form = {"format": container.upper(), "subtype": "PCM_16"}
-    with soundfile.SoundFile(file, "w", waveform.rate, channels=1, **form) as sound:
+    with soundfile.SoundFile(
+        file, "w", waveform.rate, channels=1, subtype="PCM_16", format=container.upper()
+    ) as sound:
         for start in range(0, len(waveform.samples), BLOCK):
             scaled = np.rint(waveform.samples[start : start + BLOCK] * np.float32(32_768))
             sound.write(np.clip(scaled, -32_768, 32_767).astype(np.int16))
