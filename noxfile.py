@@ -14,6 +14,8 @@ nox.needs_version = ">=2024.4"
 
 TEST = ["pytest>=8", "pytest-cov>=5", "hypothesis>=6.100", "trio>=0.25", "httpx2>=2.12"]
 TEST += ["httptools>=0.6", "pybase64>=1.4", "trustme>=1"]
+PEERS = ["openai", "cohere", "litellm", "baseten-performance-client", "huggingface_hub"]
+PEERS += ["langchain-openai"]
 
 
 @nox.session
@@ -78,8 +80,8 @@ def demo(session: nox.Session) -> None:
 
 
 @nox.session
-def benchmark(session: nox.Session) -> None:
-    """What the client costs, as ratios taken in one run."""
-    session.install("-e", ".[cli]")
+def bench(session: nox.Session) -> None:
+    """What a call costs beside other clients, into docs/performance.md; `-- --real` needs vLLM."""
+    session.install("-e", ".[cli,fast]", *PEERS)
     session.run("python", "benchmarks/importing.py")
-    session.run("python", "benchmarks/validating.py")
+    session.run("python", "benchmarks/report.py", *session.posargs)
