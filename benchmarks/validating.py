@@ -22,7 +22,6 @@ from vllm_modalities import (
 from vllm_modalities.gates import GATES, examine
 from vllm_modalities.profiles import PROFILES, profile_of
 
-Build = Callable[[], EmbeddingRequest | RerankRequest]
 ROUNDS, CALLS = 60, 50
 TEXTS = tuple(
     f"Text number {number}, of a length that is common in retrieval. " * 4 for number in range(32)
@@ -54,16 +53,13 @@ def seconds(call: Callable[[], object]) -> float:
     return (time.perf_counter() - began) / CALLS
 
 
-def measure(build: Build) -> tuple[float, float]:
+def measure(build: Callable[[], EmbeddingRequest | RerankRequest]) -> tuple[float, float]:
     request = build()
     building, checking = [], []
     for _ in range(ROUNDS):
         building.append(seconds(lambda: pydantic_core.to_json(build().fields_sent())))
         checking.append(seconds(lambda: examine(SERVER, request)))
     return statistics.median(building), statistics.median(checking)
-
-
-BUILDS: tuple[Build, ...] = (embedding_request, rerank_request)
 
 
 def table() -> Iterator[str]:
@@ -80,7 +76,7 @@ def table() -> Iterator[str]:
     }.items():
         building, checking = measure(build)
         times = f"{building * 1e6:.1f} µs | {checking * 1e6:.1f} µs | {checking / building:.2f}"
-        yield f"| `{name}` | {times} |"
+        yield f"| {build.__name__.replace('_', ' ')} | {times} |"
 
 
 if __name__ == "__main__":
