@@ -16,6 +16,8 @@ TEST = ["pytest>=8", "pytest-cov>=5", "hypothesis>=6.100", "trio>=0.25", "httpx2
 TEST += ["httptools>=0.6", "pybase64>=1.4", "trustme>=1"]  # the extra `fast` is tested too
 FOLDERS = ("unit", "property", "security", "fuzz", "contract", "docs")
 OFFLINE = tuple(f"tests/{folder}" for folder in FOLDERS)
+PEERS = ["openai", "cohere", "litellm", "baseten-performance-client", "huggingface_hub"]
+PEERS += ["langchain-openai"]
 
 
 @nox.session
@@ -152,10 +154,11 @@ def demo(session: nox.Session) -> None:
 
 
 @nox.session
-def benchmark(session: nox.Session) -> None:
-    """What the client costs, as ratios taken in one run."""
-    session.install("-e", ".[simulator]")
+def bench(session: nox.Session) -> None:
+    """What things cost, as ratios; docs/performance.md beside other clients; `-- --real`: vLLM."""
+    session.install("-e", ".[fast,simulator]", *PEERS)
     session.run("python", "benchmarks/importing.py")
     session.run("python", "benchmarks/validating.py")
     session.run("python", "benchmarks/simulating.py")
     session.run("python", "benchmarks/keeping_busy.py")
+    session.run("python", "benchmarks/report.py", *session.posargs)

@@ -23,6 +23,7 @@ class Way:
     Args:
         url: The server.
         width: Of the model's vectors.
+        model: Its name.
     """
 
     packages: tuple[str, ...] = ()
@@ -30,8 +31,8 @@ class Way:
     importing = ""
     """What a program that uses it begins with."""
 
-    def __init__(self, url: str, width: int) -> None:
-        self.url, self.width, self.model = url, width, f"canned-{width}"
+    def __init__(self, url: str, width: int, model: str) -> None:
+        self.url, self.width, self.model = url, width, model
 
     def call(self, texts: list[str]) -> Matrix:
         """One request with all texts."""
@@ -63,8 +64,8 @@ class Raw(Way):
 
     importing = "import http.client, numpy"
 
-    def __init__(self, url: str, width: int) -> None:
-        super().__init__(url, width)
+    def __init__(self, url: str, width: int, model: str) -> None:
+        super().__init__(url, width, model)
         self._connection = self._connect()
 
     def _connect(self) -> http.client.HTTPConnection:
@@ -107,8 +108,8 @@ class Httpx(Raw):
     packages = ("httpx", "numpy")
     importing = "import httpx, numpy"
 
-    def __init__(self, url: str, width: int) -> None:
-        super().__init__(url, width)
+    def __init__(self, url: str, width: int, model: str) -> None:
+        super().__init__(url, width, model)
         import httpx
 
         self._library, self._client = httpx, httpx.Client()
@@ -138,8 +139,8 @@ class Ours(Way):
     packages = ("vllm-modalities",)
     importing = "from vllm_modalities import Client"
 
-    def __init__(self, url: str, width: int) -> None:
-        super().__init__(url, width)
+    def __init__(self, url: str, width: int, model: str) -> None:
+        super().__init__(url, width, model)
         self._clients: dict[int, Any] = {}
 
     def client(self, in_flight: int) -> Any:
@@ -165,8 +166,8 @@ class OursAsync(Ours):
 
     importing = "from vllm_modalities import AsyncClient"
 
-    def __init__(self, url: str, width: int) -> None:
-        super().__init__(url, width)
+    def __init__(self, url: str, width: int, model: str) -> None:
+        super().__init__(url, width, model)
         self._loop = asyncio.new_event_loop()
 
     def client(self, in_flight: int) -> Any:
@@ -195,8 +196,8 @@ class OpenAI(Way):
     packages = ("openai", "numpy")
     importing = "from openai import OpenAI"
 
-    def __init__(self, url: str, width: int) -> None:
-        super().__init__(url, width)
+    def __init__(self, url: str, width: int, model: str) -> None:
+        super().__init__(url, width, model)
         import openai
 
         self._options = {"base_url": f"{url}/v1", "api_key": "none"}
@@ -225,8 +226,8 @@ class Cohere(Way):
     packages = ("cohere", "numpy")
     importing = "from cohere import ClientV2"
 
-    def __init__(self, url: str, width: int) -> None:
-        super().__init__(url, width)
+    def __init__(self, url: str, width: int, model: str) -> None:
+        super().__init__(url, width, model)
         import cohere
 
         self._client = cohere.ClientV2(base_url=url, api_key="none")
@@ -244,8 +245,8 @@ class LiteLLM(Way):
     packages = ("litellm", "numpy")
     importing = "from litellm import embedding"
 
-    def __init__(self, url: str, width: int) -> None:
-        super().__init__(url, width)
+    def __init__(self, url: str, width: int, model: str) -> None:
+        super().__init__(url, width, model)
         import litellm
 
         self._library = litellm
@@ -275,8 +276,8 @@ class Baseten(Way):
     importing = "from baseten_performance_client import PerformanceClient"
     form: str | None = None
 
-    def __init__(self, url: str, width: int) -> None:
-        super().__init__(url, width)
+    def __init__(self, url: str, width: int, model: str) -> None:
+        super().__init__(url, width, model)
         import baseten_performance_client as baseten
 
         self._library = baseten
@@ -320,8 +321,8 @@ class HuggingFace(Way):
     packages = ("huggingface_hub", "numpy")
     importing = "from huggingface_hub import InferenceClient"
 
-    def __init__(self, url: str, width: int) -> None:
-        super().__init__(url, width)
+    def __init__(self, url: str, width: int, model: str) -> None:
+        super().__init__(url, width, model)
         import huggingface_hub
 
         self._client = huggingface_hub.InferenceClient(f"{url}/{self.model}", token="none")
@@ -336,8 +337,8 @@ class LangChain(Way):
     packages = ("langchain-openai", "numpy")
     importing = "from langchain_openai import OpenAIEmbeddings"
 
-    def __init__(self, url: str, width: int) -> None:
-        super().__init__(url, width)
+    def __init__(self, url: str, width: int, model: str) -> None:
+        super().__init__(url, width, model)
         import langchain_openai
 
         self._client = langchain_openai.OpenAIEmbeddings(

@@ -37,10 +37,10 @@ def median(costs: Iterable[Cost]) -> Cost:
 class Worker:
     """One client in its process; `ask` has it work once."""
 
-    def __init__(self, name: str, url: str, width: int) -> None:
+    def __init__(self, name: str, url: str, width: int, model: str | None = None) -> None:
         program = ["taskset", "-c", CLIENT_CORE, sys.executable, str(HERE / "workers.py")]
         self._process = subprocess.Popen(
-            [*program, name, url, str(width)],
+            [*program, name, url, str(width), model or f"canned-{width}"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
@@ -113,13 +113,13 @@ def memory(name: str, url: str, width: int, *arguments: int) -> float:
 
 def work() -> None:
     """Run by `Worker`: take orders, a line each, and answer with what each cost."""
-    name, url, width = sys.argv[1], sys.argv[2], int(sys.argv[3])
+    name, url, width, model = sys.argv[1:]
     if name.startswith("ours") and "fast" not in name:
         for extra in EXTRAS:
             sys.modules[extra] = None  # type: ignore[assignment] # as if it were not installed
     from ways import WAYS
 
-    way = WAYS[name](url, width)
+    way = WAYS[name](url, int(width), model)
     for order in sys.stdin:
         method, times, *arguments = json.loads(order)
         print(json.dumps(taken(way, method, times, *arguments)), flush=True)
