@@ -19,6 +19,7 @@ from _script import Answer, FakeVLLM, Sent, as_is, body
 from PIL import Image, ImageOps
 
 from vllm_modalities import (
+    Classification,
     Client,
     Document,
     Embeddings,
@@ -26,7 +27,9 @@ from vllm_modalities import (
     MediaError,
     RerankResult,
     Response,
+    Scores,
     ServerOverloadedError,
+    TokenEmbeddings,
     Transcript,
     VLLMModalitiesError,
     VLLMModalitiesWarning,
@@ -84,6 +87,21 @@ def _ranking(result: RerankResult) -> None:
     assert all(math.isfinite(one.score) for one in result)
 
 
+def _scores(result: Scores) -> None:
+    assert result.scores.shape == (2,)
+    assert np.isfinite(result.scores).all()
+
+
+def _classes(result: Classification) -> None:
+    assert len(result.labels) == len(result.probs) == 2
+    assert np.isfinite(result.probs).all()
+
+
+def _tokens(result: TokenEmbeddings) -> None:
+    assert len(result) == 2
+    assert all(np.isfinite(one).all() for one in result)
+
+
 def _transcript(result: Transcript) -> None:
     result.to_srt(), result.to_vtt(), result.to_dict()
 
@@ -119,6 +137,31 @@ ANSWERS: dict[str, Row] = {
         "/v1/rerank",
         lambda c: c.rerank("q", ["a", "b"]),
         _ranking,
+    ),
+    "score": (FakeVLLM("cross-encoder"), "/v1/score", lambda c: c.score("q", ["a", "b"]), _scores),
+    "classify": (
+        FakeVLLM("cross-encoder"),
+        "/classify",
+        lambda c: c.classify(["a", "b"]),
+        _classes,
+    ),
+    "embed_tokens": (
+        FakeVLLM("late-interaction"),
+        "/pooling",
+        lambda c: c.embed_tokens(["a", "b"]),
+        _tokens,
+    ),
+    "embed_sparse": (
+        FakeVLLM(routes=("/pooling", "/tokenize")),
+        "/pooling",
+        lambda c: c.embed_sparse(["a", "b"]),
+        _anything,
+    ),
+    "token_classify": (
+        FakeVLLM(routes=("/pooling", "/tokenize")),
+        "/pooling",
+        lambda c: c.token_classify(["a", "b"]),
+        _anything,
     ),
     "transcribe": (
         FakeVLLM("speech"),
