@@ -73,7 +73,12 @@ READING = [
     chat("two pages", saying(image(PAGE), image(PAGE)), observe=seen.tokens),
     chat("three pages, with two allowed", saying(image(PAGE), image(PAGE), image(PAGE))),
     chat("a page of one pixel", saying(image(data_url(page("", (1, 1))))), observe=seen.tokens),
-    chat("text alone", saying(), observe=seen.tokens),
+    chat(
+        "text alone",
+        saying(),
+        observe=seen.tokens,
+        gates={"ocr-template": "18 tokens"},  # nine letters, where each is a token, and a start
+    ),
     chat(
         "the text before the page",
         {

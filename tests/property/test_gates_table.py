@@ -160,6 +160,7 @@ CASES: dict[str, tuple[Fields, Fields]] = {
     "speech-long-glued": ({"duration": 30.01}, {"duration": 30.0}),
     "speech-whisper-prompt": ({"prompt": "p"}, {}),
     "ocr-gibberish": ({}, {}),
+    "ocr-template": ({}, {}),
     "ocr-repetition-detection": ({"repetition_detection": {"a": 1}}, {}),
     "ocr-pixels": ({"pixels": 178_956_971}, {"pixels": 178_956_970}),
 }

@@ -242,6 +242,21 @@ MEDIA_GATES: tuple[Gate, ...] = (
         source="vLLM issue #39919",
     ),
     Gate(
+        code="ocr-template",
+        requests=("OCRRequest",),
+        field="model",
+        when=ANY,
+        models=_named("DeepSeek-OCR"),
+        since="0.20.0",
+        until="0.21.0",
+        action=Action.DEFECT,
+        problem="beside transformers 5 the server writes the prompt in DeepSeek-VL2's chat format,"
+        " which this model was not trained with",
+        cure="Upgrade to 0.21.0 or later, or serve with --chat-template and vLLM's own"
+        " template_deepseek_ocr.jinja.",
+        source="vLLM 0.21.0 vllm/transformers_utils/configs/deepseek_vl2.py, `model_type`",
+    ),
+    Gate(
         code="ocr-repetition-detection",
         requests=("OCRRequest",),
         field="repetition_detection",
