@@ -88,10 +88,10 @@ class Rows:
         return self._dimensions or self._target.facts.embedding_size
 
     def _take(self, batch: Sequence[int], response: Response, width: int | None) -> list[Failure]:
-        """Put the vectors into their places; gives the texts whose vector is not finite."""
+        """Put the vectors into their places; gives the texts whose vector is none."""
         vectors, usage = self._route.read(response, len(batch), width)
         finite = np.isfinite(vectors).all(axis=1)
-        sound = finite & vectors.any(axis=1)  # no text has no direction
+        zero = ~np.any(vectors != 0, axis=1)  # which no text's vector is
         repaired, vectors = self._repaired(vectors, response)
         found = vectors.shape[1]
         with self._lock:
@@ -109,8 +109,8 @@ class Rows:
         self._vectors[batch[0] : batch[-1] + 1] = vectors
         return [
             (batch[row], response.fault(f"the vector of item {batch[row]} is {fault}"))
-            for row in np.flatnonzero(~sound).tolist()
-            for fault in ("all zeros" if finite[row] else "not finite",)
+            for fault, rows in (("not finite", ~finite), ("all zeros", zero))
+            for row in np.flatnonzero(rows).tolist()
         ]
 
     def _repaired(self, vectors: Matrix, response: Response) -> tuple[list[Finding], Matrix]:
