@@ -41,7 +41,7 @@ def serve(pipe: Any, seed: int, stormy: bool) -> None:
     from faults._faults import half_a_body, reset, sending, status
     from faults._server import Server
 
-    class Forgetful(FakeVLLM):  # type: ignore[misc]
+    class Forgetful(FakeVLLM):  # type: ignore[misc] # it is untyped
         def answer(self, sent: Any) -> Any:
             self.count = getattr(self, "count", 0) + 1
             answer = super().answer(sent)
