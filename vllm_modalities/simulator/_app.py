@@ -14,7 +14,7 @@ from typing import Any
 
 from starlette.datastructures import Headers, UploadFile
 from starlette.exceptions import HTTPException
-from starlette.formparsers import MultiPartParser
+from starlette.formparsers import MultiPartException, MultiPartParser
 from starlette.routing import Route, Router
 from starlette.types import Receive, Scope, Send
 
@@ -205,7 +205,10 @@ async def _wanted(scope: Scope, content: bytes) -> Wanted:
         yield content
 
     parser = MultiPartParser(Headers(scope=scope), stream(), max_part_size=LARGEST_FIELD)
-    form = await parser.parse()
+    try:
+        form = await parser.parse()
+    except MultiPartException:
+        return Wanted(method, path, headers, problem=NO_FORM)
     fields: dict[str, Any] = {}
     sound = None
     for name, value in form.multi_items():

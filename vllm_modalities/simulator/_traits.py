@@ -11,7 +11,7 @@ from typing import Any
 
 from ._contents import TEXTS, are_objects, of_file, of_lengths, of_messages
 from ._models import Model
-from ._values import RULES, WHOLE, WORDS, is_default, item_kind, kind
+from ._values import RULES, WHOLE, WORDS, is_default, item_kind, kind, whole
 from ._wanted import FORMS, Wanted
 
 REQUIRED = {
@@ -72,6 +72,8 @@ def _field(name: str, value: Any, model: Model, fields: Mapping[str, Any]) -> It
             yield f"{name}: {item if known else 'no word of its'}"
     elif name in TEXTS:
         yield f"{name}: {item_kind(value)}"
+    elif name in WHOLE and (number := whole(value)) is not None:
+        yield f"{name}: {kind(number)}, as text"
     elif name in WHOLE and isinstance(value, float):
         yield f"{name}: {'fraction' if value % 1 else 'float'}"
     else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -85,8 +86,16 @@ def item_kind(value: Any) -> str:
 NUMBERS = 1_000_000  # no vocabulary has so many
 
 
+def whole(value: Any) -> int | None:
+    """The whole number that a text holds; None if it is no text, or holds none."""
+    holds = isinstance(value, str) and re.fullmatch(r"[-+]?[0-9]{1,18}", value)
+    return int(value) if holds else None
+
+
 def _size(value: Any, model: Model) -> str:
     """`dimensions` beside what the model has."""
+    if (number := whole(value)) is not None:
+        return f"{_size(number, model)}, as text"
     if isinstance(value, bool) or not isinstance(value, int):
         return "fraction" if isinstance(value, float) else kind(value)
     if not model.matryoshka:

@@ -76,7 +76,7 @@ def from_json(method: str, path: str, headers: Mapping[str, str], content: bytes
         return Wanted(method, path, headers, problem="the body is not called JSON")
     try:
         body = json.loads(content)
-    except ValueError:
+    except (ValueError, RecursionError):
         return Wanted(method, path, headers, problem="the body is no JSON")
     if not isinstance(body, dict):
         return Wanted(method, path, headers, problem="the body is no object")

@@ -169,6 +169,12 @@ def test_a_form_without_a_recording_is_refused_as_recorded(everything, given, st
     assert upload(everything["transcribe"], **given).status_code == status
 
 
+def test_a_form_that_breaks_off_is_read_as_no_form(everything) -> None:
+    headers = {"content-type": "multipart/form-data; boundary=a"}
+    found = upload(everything["transcribe"], content=b"--b\r\nbad", headers=headers)
+    assert found.status_code == 400
+
+
 def test_requests_are_counted_and_the_last_are_kept(embedder) -> None:
     with Client(embedder.url) as client:
         client.embed("a cat")

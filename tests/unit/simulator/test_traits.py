@@ -61,7 +61,11 @@ def test_a_value_is_kept_by_its_kind(value, kind) -> None:
         ("dimensions", 0, ANY, "below 1"),
         ("dimensions", 9, ANY, "above the width"),
         ("dimensions", 1.5, ANY, "fraction"),
-        ("dimensions", "4", ANY, "text"),
+        ("dimensions", "4", ANY, "fitting, as text"),
+        ("dimensions", "400", ANY, "above the width, as text"),
+        ("dimensions", "four", ANY, "text"),
+        ("top_n", "1", MODEL, "positive, as text"),
+        ("top_n", "one", MODEL, "text"),
         ("dimensions", True, ANY, "true"),
         ("top_n", 1.5, MODEL, "fraction"),
         ("top_n", 1.0, MODEL, "float"),
@@ -171,6 +175,7 @@ def test_hidden_routes_are_a_trait_of_asking_for_them() -> None:
         (b'["a"]', JSON, "the body is no object"),
         (b"{}", {"content-type": "text/plain"}, "the body is not called JSON"),
         (b"{}", {}, "the body is not called JSON"),
+        (b'{"a": ' * 100_000, JSON, "the body is no JSON"),
     ],
 )
 def test_a_body_that_cannot_be_read_is_kept_as_that_alone(content, headers, kept) -> None:
@@ -370,8 +375,9 @@ def test_a_message_that_is_none_is_kept_as_that(value, kept) -> None:
     assert f"messages: {kept}" in of("messages", value, CHAT)
 
 
+NUMBERS = st.sampled_from(["1", "-2", "128", "1e9"])
 VALUES = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=9),
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=9) | NUMBERS,
     lambda inner: (
         st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3)
     ),
