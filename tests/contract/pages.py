@@ -133,9 +133,16 @@ def _row(case: Case, found: list[tuple[list[str], str]]) -> str:
 def _refusals(case: Case, found: list[tuple[list[str], str]]) -> Iterator[str]:
     """Where the client refuses for what it knows of the model, or by the request alone."""
     for releases, _ in found if case.call else ():
-        client, _ = replayed(case.server, releases[0]).clients
-        if through(case, client, run=lambda _: None).refused is not None:
-            yield "refuses" if len(found) == 1 else f"refuses on {span(releases)}"
+        if not any(_refuses(case, release) for release in (releases[0], releases[-1])):
+            continue
+        refusing = [release for release in releases if _refuses(case, release)]
+        everywhere = len(found) == 1 and refusing == releases
+        yield "refuses" if everywhere else f"refuses on {span(refusing)}"
+
+
+def _refuses(case: Case, release: str) -> bool:
+    client, _ = replayed(case.server, release).clients
+    return through(case, client, run=lambda _: None).refused is not None
 
 
 def _cell(text: str) -> str:
