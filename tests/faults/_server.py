@@ -16,6 +16,7 @@ from typing import Any, TypeAlias
 from _script import Answer, FakeVLLM, Sent
 
 BOUND = 10.0  # seconds after which a test gives up on what hangs
+IDLE = 60.0  # seconds after which a server closes an idle connection: no client may need that
 PATIENCE = 3.0  # seconds for which a server is silent or slow, at most
 
 
@@ -100,7 +101,7 @@ class Wire:
         except TimeoutError:
             return self.ended.is_set()
         finally:
-            self.sock.settimeout(BOUND)
+            self.sock.settimeout(IDLE)
 
     def close(self) -> None:
         with suppress(OSError):
@@ -213,7 +214,7 @@ class Server:
                 self._start(self._serve, sock)
 
     def _serve(self, sock: socket.socket) -> None:
-        sock.settimeout(BOUND)
+        sock.settimeout(IDLE)
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         with suppress(OSError):  # a client may leave at any time
             if self._tls is not None:
