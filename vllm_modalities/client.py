@@ -182,7 +182,8 @@ class Client(_Endpoints):
         profiles: Facts about models of your own; they go before the built-in ones.
         headers: Sent with every request.
         http_client: A configured `httpx.Client` (`httpx.AsyncClient` for `AsyncClient`), or
-            httpx2's, to send with; it stays yours to close.
+            httpx2's, to send with; it stays yours to close. None takes connections of our own, or
+            httpx where the environment names a proxy.
         keep_raw: Keep the servers' own answers on `.raw` of every result.
 
     Raises:

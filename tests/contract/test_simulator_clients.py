@@ -73,7 +73,9 @@ def run() -> Iterator[Callable[[Any], Any]]:
 
 def test_every_method_has_a_call() -> None:
     methods = {name for name, _ in inspect.getmembers(Client, inspect.isfunction)}
-    assert {name for name in methods if not name.startswith("_")} == CALLS.keys() | BESIDE | UNRECORDED
+    assert {
+        name for name in methods if not name.startswith("_")
+    } == CALLS.keys() | BESIDE | UNRECORDED
     assert CALLS.keys() == CHECKS.keys()
 
 

@@ -128,6 +128,9 @@ class _Watch:
     async def readable(self) -> bool:
         """Wait; False if it is too late."""
         assert self._loop is not None
+        assert self._wanted is not None
+        if time.monotonic() >= self._wanted.ends:  # the timer told nobody, between two waits
+            return False
         self._ready = self._loop.create_future()
         return await self._ready
 

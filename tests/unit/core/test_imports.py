@@ -66,6 +66,11 @@ def test_only_the_transport_imports_an_http_library() -> None:
     assert users == {f"{NAME}._transport.library"}
 
 
+def test_only_the_transport_opens_sockets() -> None:
+    users = {module for module, path in MODULES.items() if {"socket", "ssl"} & imports(path)}
+    assert {top(module) for module in users} <= {"_transport", "simulator"}
+
+
 # From the bottom to the top: nothing imports what stands in a later group.
 GROUPS = [
     (

@@ -3,6 +3,7 @@
 import contextlib
 import itertools
 import select
+import selectors
 import socket
 import ssl
 import threading
@@ -583,6 +584,21 @@ def test_without_poll_select_waits(monkeypatch, blocking) -> None:
     assert hasattr(select, "poll")
 
 
+def test_a_deadline_that_passes_between_two_waits_counts() -> None:
+    async def main() -> bool:
+        one, other = socket.socketpair()
+        watch = waiting._Watch()
+        with one, other, anyio.fail_after(5):
+            watch.begin(connection.Wait(one, selectors.EVENT_READ, time.monotonic()))
+            await anyio.sleep(0.05)
+            try:
+                return await watch.readable()
+            finally:
+                watch.stop()
+
+    assert anyio.run(main) is False
+
+
 def test_a_loop_that_watches_no_sockets_is_helped_by_anyio(monkeypatch) -> None:
     """Such as the usual one of Windows."""
     monkeypatch.setattr(waiting._Watch, "begin", lambda *_: False)
@@ -621,7 +637,3 @@ def test_requests_side_by_side_each_get_their_own_answer(send) -> None:
             found = send.together(server.url, 8, json={"n": number})
             assert [one.json() for one in found] == [{"n": number}] * 8
         assert server.accepted <= 8
-
-
-def test_a_buffer_is_read_to_its_end_before_waiting() -> None:
-    assert connection.BUFFER >= 64 * 1024
