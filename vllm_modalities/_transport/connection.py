@@ -11,6 +11,7 @@ import socket
 import ssl
 import time
 from collections.abc import Callable, Generator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from errno import EINPROGRESS, EWOULDBLOCK
 from selectors import EVENT_READ, EVENT_WRITE
@@ -114,6 +115,11 @@ class Connection:
         except OSError:
             return False
         return False
+
+    def interrupt(self) -> None:
+        """Let whoever waits for it, in any thread, see its end; the server sees it too."""
+        with suppress(OSError):  # it ended by itself
+            self._socket.shutdown(socket.SHUT_RDWR)
 
     def close(self) -> None:
         self._socket.close()

@@ -48,8 +48,15 @@ class Exchange:
     connecting: bool = False
 
 
+class ClosedError(OSError):
+    """The client was closed, before the request or while it was on its way."""
+
+    def __init__(self) -> None:
+        super().__init__("the client is closed")
+
+
 class Pool:
-    """The connections that no exchange is using.
+    """The connections of one client, and above all those that no exchange is using.
 
     Args:
         most: Connections kept for one origin.
@@ -61,6 +68,7 @@ class Pool:
         self._make_context = context
         self._context: ssl.SSLContext | None = None
         self._idle: defaultdict[Origin, deque[Connection]] = defaultdict(deque)
+        self._busy: set[Connection] = set()
         self._lock = threading.Lock()
         self._closed = False
 
@@ -72,16 +80,16 @@ class Pool:
 
         Raises:
             OSError, MalformedError, LateError: As for `Connection.exchange`.
-            RuntimeError: The pool is closed.
+            ClosedError: The pool is closed, or was meanwhile.
         """
         if self._closed:
-            raise RuntimeError("the client is closed")
+            raise ClosedError
         connection = self._taken(exchange.origin)
         if connection is not None:
             try:
                 return (yield from self._exchanged(connection, exchange))
             except (OSError, MalformedError):
-                if exchange.reader is None or exchange.reader.begun:
+                if self._closed or exchange.reader is None or exchange.reader.begun:
                     raise
         exchange.connecting = True
         connection = yield from self._opened(exchange.origin, exchange.ends)
@@ -90,11 +98,20 @@ class Pool:
 
     def _exchanged(self, connection: Connection, exchange: Exchange) -> Waiting[Reader]:
         reader = exchange.reader = reader_kind()()
+        with self._lock:
+            self._busy.add(connection)
         try:
+            if self._closed:
+                raise ClosedError
             yield from connection.exchange(exchange.head, exchange.body, reader, exchange.ends)
-        except BaseException:
+        except BaseException as error:
             connection.close()
+            if self._closed and isinstance(error, Exception):
+                raise ClosedError from None
             raise
+        finally:
+            with self._lock:
+                self._busy.discard(connection)
         self._given(exchange.origin, connection, reader.reusable)
         return reader
 
@@ -141,9 +158,11 @@ class Pool:
             kept.popleft().close()
 
     def close(self) -> None:
-        """Close the idle connections; those in use close when they are given back."""
+        """Close the idle connections, and end what those in use wait for."""
         with self._lock:
             self._closed = True
+            for connection in self._busy:
+                connection.interrupt()
             for kept in self._idle.values():
                 while kept:
                     kept.pop().close()

@@ -9,6 +9,7 @@ import ssl
 import threading
 import time
 from collections.abc import Iterator
+from urllib.parse import urlsplit
 
 import anyio
 import anyio.lowlevel
@@ -549,7 +550,7 @@ def test_an_async_client_outlives_its_event_loop() -> None:
         send.run(send.transport.close)
 
 
-def test_what_is_in_use_when_the_client_is_closed_is_closed_afterwards() -> None:
+def test_what_is_in_use_when_the_client_is_closed_ends_and_nothing_begins_any_more() -> None:
     send = Sender(BLOCKING)
 
     def respond(heard: Heard):
@@ -557,9 +558,9 @@ def test_what_is_in_use_when_the_client_is_closed_is_closed_afterwards() -> None
         return [answer()]
 
     with serving(respond) as server:
-        assert send(server.url).status == 200
-        with pytest.raises(RuntimeError, match="closed"):
-            send(server.url)
+        for _ in range(2):
+            with pytest.raises(APIConnectionError, match="the client is closed"):
+                send(server.url)
 
 
 def test_closing_closes_what_is_idle(send) -> None:
@@ -637,3 +638,17 @@ def test_requests_side_by_side_each_get_their_own_answer(send) -> None:
             found = send.together(server.url, 8, json={"n": number})
             assert [one.json() for one in found] == [{"n": number}] * 8
         assert server.accepted <= 8
+
+
+def test_a_client_that_is_closed_while_it_connects_sends_nothing() -> None:
+    with serving() as server:
+        port = urlsplit(server.url).port
+        kept = pool.Pool(1, ssl.create_default_context)
+        origin = pool.Origin("127.0.0.1", port, False)
+        sending = kept.send(pool.Exchange(origin, b"", b"", time.monotonic() + 5))
+        next(sending)
+        wanted = sending.send(socket.getaddrinfo("127.0.0.1", port, type=socket.SOCK_STREAM))
+        assert waiting._ready(wanted.socket, wanted.event, 5)
+        kept.close()
+        with pytest.raises(pool.ClosedError):
+            sending.send(True)
