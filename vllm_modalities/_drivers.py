@@ -182,8 +182,12 @@ class AsyncDriver:
                 except Exception as error:
                     queue.failed(place, error)
 
+        width = queue.width(self._max_concurrency)
+        if width == 1:  # as for most calls, and a task costs more than sending a request
+            await pull()
+            return queue.outcomes()
         async with anyio.create_task_group() as group:
-            for _ in range(queue.width(self._max_concurrency)):
+            for _ in range(width):
                 group.start_soon(pull)
         return queue.outcomes()
 

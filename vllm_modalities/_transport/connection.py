@@ -34,7 +34,8 @@ class Wait:
 
     Attributes:
         socket: Which.
-        event: `selectors.EVENT_READ` or `EVENT_WRITE`; 0 is no wait, but a chance for others.
+        event: `selectors.EVENT_READ` or `EVENT_WRITE`; 0 is no wait, but
+            a chance for others, and a look at the clock.
         ends: `time.monotonic()` after which it is too late.
     """
 
@@ -88,8 +89,8 @@ class Connection:
         turn, view = 0, memoryview(self._buffer)
         while not reader.done:
             turn += 1
-            if turn % TURNS == 0:
-                yield Wait(self._socket, 0, ends)
+            if turn % TURNS == 0 and not (yield Wait(self._socket, 0, ends)):
+                raise LateError
             try:
                 count = yield from _unblocked(
                     self._socket, EVENT_READ, ends, self._socket.recv_into, self._buffer
@@ -99,6 +100,7 @@ class Connection:
             if count == 0 and refused and not reader.status:
                 raise refused
             reader.came(view[:count])
+        reader.reusable = reader.reusable and refused is None
 
     def _send(self, part: bytes, ends: float) -> Waiting[None]:
         left = memoryview(part)

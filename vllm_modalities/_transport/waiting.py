@@ -39,7 +39,8 @@ def run(sending: Waiting[T]) -> T:
 def _answer(wanted: Wait | Resolve) -> bool | Sequence[Address]:
     if isinstance(wanted, Resolve):
         return socket.getaddrinfo(wanted.host, wanted.port, type=socket.SOCK_STREAM)
-    return wanted.event == 0 or _ready(wanted.socket, wanted.event, _left(wanted.ends))
+    left = _left(wanted.ends)
+    return left > 0 if wanted.event == 0 else _ready(wanted.socket, wanted.event, left)
 
 
 def _polled(stream: socket.socket, event: int, seconds: float) -> bool:
@@ -84,7 +85,7 @@ async def _answer_async(wanted: Wait | Resolve, watch: _Watch) -> bool | Sequenc
         return None
     if wanted.event == 0:
         await anyio.lowlevel.checkpoint()
-        return True
+        return _left(wanted.ends) > 0
     if wanted.event == selectors.EVENT_READ and watch.begin(wanted):
         return await watch.readable()
     with anyio.move_on_after(_left(wanted.ends)):

@@ -301,7 +301,12 @@ def trickle(first: bytes, then: bytes):
     return respond
 
 
+def flood(heard: Heard):
+    return itertools.chain([b"HTTP/1.1 200 OK\r\n\r\n"], itertools.repeat(bytes(20_000)))
+
+
 TRICKLES = {
+    "flood": flood,
     "nothing": trickle(b"", b""),
     "head": trickle(b"HTTP/1.1 200 OK\r\nX: ", b"y"),
     "headers": trickle(b"HTTP/1.1 200 OK\r\n", b"X: y\r\n"),
