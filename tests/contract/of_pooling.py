@@ -199,19 +199,6 @@ LATE = [
         tokenwise(input=TEXTS, encoding_format="bytes", embed_dtype="float16"),
         observe=seen.vectors,
     ),
-    # The client's own call.
-    late(
-        "token vectors, by embed_tokens",
-        {
-            "model": "colbert",
-            "input": TEXTS,
-            "task": "token_embed",
-            "encoding_format": "bytes",
-            "endianness": "little",
-        },
-        call=lambda c: c.embed_tokens(TEXTS),
-        observe=seen.vectors,
-    ),
     late("token vectors, bytes_only", tokenwise(encoding_format="bytes_only"), observe=seen.lone),
     late("task=token_embed by token vectors", tokenwise(task="token_embed"), observe=seen.vectors),
     late("task=embed by token vectors", tokenwise(task="embed"), observe=seen.vectors),

@@ -80,6 +80,7 @@ async def run_async(sending: Waiting[T]) -> T:
 
 async def _answer_async(wanted: Wait | Resolve, watch: _Watch) -> bool | Sequence[Address] | None:
     if isinstance(wanted, Resolve):
+        watch.stop()  # what it watched is closed, and the next socket may get its number
         with anyio.move_on_after(_left(wanted.ends)):
             return await anyio.getaddrinfo(wanted.host, wanted.port, type=socket.SOCK_STREAM)
         return None
