@@ -111,6 +111,15 @@ def test_closing_a_client_ends_the_calls_of_other_threads(row, held) -> None:
         assert server.drained()
 
 
+@pytest.fixture
+def ctrl_c() -> Iterator[None]:
+    """Ctrl-C as at a terminal: a shell starts what runs in its background with it ignored."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("ctrl_c")
 @pytest.mark.parametrize("texts", [1, 8])
 def test_ctrl_c_ends_the_call_and_closing_the_client_its_helpers(held, texts) -> None:
     def interrupt() -> None:
