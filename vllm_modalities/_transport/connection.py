@@ -112,10 +112,8 @@ class Connection:
         """Whether nothing came while it was idle: what can come then is the server's closing it."""
         try:
             socket.socket.recv(self._socket, 1, socket.MSG_PEEK)  # beneath TLS, too
-        except BlockingIOError:
-            return True
-        except OSError:
-            return False
+        except OSError as error:
+            return isinstance(error, BlockingIOError)
         return False
 
     def interrupt(self) -> None:
