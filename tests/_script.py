@@ -16,7 +16,7 @@ import time
 import zlib
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import aclosing, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from types import ModuleType
@@ -43,6 +43,7 @@ from vllm_modalities._flow import (
     step,
 )
 from vllm_modalities.errors import ResponseError, VLLMModalitiesError, status_class
+from vllm_modalities.vectors.precision import PRECISIONS
 
 URL = "http://server"
 BLOCKING, ASYNCIO, TRIO = KINDS = ("blocking", "asyncio", "trio")
@@ -139,7 +140,8 @@ class Sent:
     def texts(self) -> tuple[str, ...]:
         asked = self.body if isinstance(self.body, dict) else {}
         found = asked.get("input") or asked.get("texts") or ()
-        return (found,) if isinstance(found, str) else tuple(found)
+        many = (found,) if isinstance(found, str) else found
+        return tuple(one for one in many if isinstance(one, str))
 
     @property
     def parts(self) -> tuple[Part, ...]:
@@ -171,8 +173,27 @@ def vector_of(text: str, width: int) -> np.ndarray:
     return np.random.default_rng(seed).standard_normal(width).astype("<f4")
 
 
-def vectors_of(texts: Iterable[str], width: int) -> np.ndarray:
-    return np.stack([vector_of(text, width) for text in texts])
+def vectors_of(
+    texts: Iterable[str], width: int, vector: Callable[[str, int], np.ndarray] = vector_of
+) -> np.ndarray:
+    return np.stack([vector(text, width) for text in texts])
+
+
+def words_of(given: Any) -> str:
+    """What stands for an input that is no text."""
+    return given if isinstance(given, str) else json.dumps(given)
+
+
+def written(vectors: np.ndarray, dtype: str) -> np.ndarray:
+    """Numbers as bytes of a precision: the nearest that there are, or cut off."""
+    match dtype:
+        case "float32" | "float16":
+            return vectors.astype({"float32": "<f4", "float16": "<f2"}[dtype])
+        case "bfloat16":
+            return (vectors.astype("<f4").view("<u4") >> 16).astype("<u2")
+    table = PRECISIONS[dtype].numbers(bytes(range(256)))
+    table = np.where(np.isfinite(table), table, 1e9)
+    return np.abs(vectors[..., np.newaxis] - table).argmin(axis=-1).astype(np.uint8)
 
 
 def score_of(query: str, document: str) -> float:
@@ -295,13 +316,72 @@ class FakeVLLM:
                 choice = {"message": {"content": self.says}, "finish_reason": "stop"}
                 return same({"model": self.model, "choices": [choice]})
             case "/tokenize" | "/detokenize" | "/pooling" | "/classify":
-                return same({"model": self.model})
+                own = {"/pooling": self._pool, "/classify": self._classify}
+                return own.get(path, self._tokenize)(asked)
             case "/score" | "/v1/score":
                 return self._score(asked)
         return self._rerank(asked)
 
+    def _tokenize(self, asked: dict[str, Any]) -> Answer:
+        """A word is a token, and its bytes are its number."""
+        if "tokens" in asked:
+            words = [n.to_bytes((n.bit_length() + 7) // 8) for n in asked["tokens"]]
+            return same({"prompt": b" ".join(words).decode("utf-8", "replace")})
+        ids = [int.from_bytes(word.encode()) for word in asked.get("prompt", "").split()]
+        return same({"model": self.model, "tokens": ids, "count": len(ids)})
+
+    def _inputs(self, asked: dict[str, Any]) -> list[Any]:
+        if "messages" in asked:
+            return [json.dumps(asked["messages"])]
+        given = asked.get("input", "")
+        return [given] if isinstance(given, str) else list(given)
+
+    def _pool(self, asked: dict[str, Any]) -> Answer:
+        """A vector, or with `token_classify` a weight, for each word or token."""
+        inputs = self._inputs(asked)
+        refused = next(filter(None, map(self.refuses, map(str, inputs))), None)
+        if refused:
+            return refusal(refused)
+        width = 1 if asked.get("task") == "token_classify" else self.width
+        items = [text.split() if isinstance(text, str) else map(str, text) for text in inputs]
+        arrays = [
+            np.array([self.vector(word, width) for word in words], "<f4").reshape(-1, width)
+            for words in items
+        ]
+        usage = {"prompt_tokens": sum(map(len, arrays)), "total_tokens": sum(map(len, arrays))}
+        form = asked.get("encoding_format", "float")
+        if form == "bytes":
+            ends = np.cumsum([array.nbytes for array in arrays]).tolist()
+            data = [
+                {"index": i, "start": end - array.nbytes, "end": end, "shape": array.shape}
+                for i, (array, end) in enumerate(zip(arrays, ends, strict=True))
+            ]
+            told = json.dumps({"model": self.model, "data": data, "usage": usage})
+            headers = {"content-type": "application/octet-stream", "metadata": told}
+            return Answer(200, b"".join(array.tobytes() for array in arrays), headers)
+        rows = [
+            base64.b64encode(array.tobytes()).decode() if form == "base64" else array.tolist()
+            for array in arrays
+        ]
+        data = [{"index": i, "object": "pooling", "data": row} for i, row in enumerate(rows)]
+        return same({"model": self.model, "data": data, "usage": usage})
+
+    def _classify(self, asked: dict[str, Any]) -> Answer:
+        """The probability of "yes" is the text's score."""
+        texts = list(map(str, self._inputs(asked)))
+        refused = next(filter(None, map(self.refuses, texts)), None)
+        if refused:
+            return refusal(refused)
+        probs = [[1 - (yes := self.score("class", text)), yes] for text in texts]
+        data = [
+            {"index": i, "label": ("no", "yes")[row[1] > row[0]], "probs": row, "num_classes": 2}
+            for i, row in enumerate(probs)
+        ]
+        usage = {"prompt_tokens": len(texts), "total_tokens": len(texts)}
+        return same({"model": self.model, "data": data[::-1], "usage": usage})
+
     def _embed(self, asked: dict[str, Any]) -> Answer:
-        texts = [asked["input"]] if isinstance(asked["input"], str) else asked["input"]
+        texts = [words_of(given) for given in _listed(asked)]
         size = asked.get("dimensions")
         refused = (None if size is None else self._size_refused(size)) or next(
             filter(None, map(self.refuses, texts)), None
@@ -309,8 +389,10 @@ class FakeVLLM:
         if refused:
             return refusal(refused)
         vectors = np.stack([self.vector(text, self.width) for text in texts])
-        vectors = vectors[:, :size].astype(asked.get("embed_dtype", "<f4"))
+        vectors = vectors[:, :size].astype("<f4")
         form = asked.get("encoding_format", "float")
+        if form != "float":
+            vectors = written(vectors, asked.get("embed_dtype", "float32"))
         if form in ("bytes", "bytes_only"):
             return Answer(200, vectors.tobytes(), {"content-type": "application/octet-stream"})
         rows = (
@@ -330,17 +412,33 @@ class FakeVLLM:
             known = ", ".join(sorted(self.prompts))
             defined = f"Supported values: {known}" if known else "This model does not define any."
             return refusal(f"Unsupported input_type {name!r}. {defined}")
-        texts = [self.prompts.get(name, "") + text for text in asked["texts"]]
-        vectors = [self.vector(text, self.width)[:size].astype("<f4") for text in texts]
-        rows = [base64.b64encode(vector.tobytes()).decode() for vector in vectors]
-        meta = {"billed_units": {"input_tokens": sum(map(len, texts))}}
-        return same({"id": "e", "embeddings": {"base64": rows}, "meta": meta})
+        given = asked.get("texts") or asked.get("images") or asked["inputs"]
+        texts = [self.prompts.get(name, "") + words_of(one) for one in given]
+        vectors = vectors_of(texts, self.width, self.vector)[:, :size].astype("<f4")
+        packed = np.packbits(vectors >= 0, axis=1).astype(int)
+        rows = {
+            "base64": [base64.b64encode(vector.tobytes()).decode() for vector in vectors],
+            "float": vectors.tolist(),
+            "ubinary": packed.tolist(),
+            "binary": (packed - 128).tolist(),
+        }
+        rows = {kind: rows[kind] for kind in asked.get("embedding_types", ["float"])}
+        kind = "input_tokens" if "texts" in asked else "image_tokens"
+        meta = {"billed_units": {kind: sum(map(len, texts))}}
+        return same({"id": "e", "embeddings": rows, "meta": meta})
 
     def _score(self, asked: dict[str, Any]) -> Answer:
-        query, documents = asked["queries"], asked["documents"]
-        scores = [self.score(query, document) for document in documents]
+        sides = (asked["queries"], asked["documents"])
+        queries, documents = ([s] if isinstance(s, str | dict) else s for s in sides)
+        refused = next(filter(None, map(self.refuses, (*queries, *documents))), None)
+        if refused:
+            return refusal(refused)
+        queries = queries * len(documents) if len(queries) == 1 else queries
+        pairs = zip(queries, documents, strict=True)
+        scores = [self.score(query, document) for query, document in pairs]
         data = [{"index": i, "object": "score", "score": one} for i, one in enumerate(scores)]
-        return same({"id": "s", "object": "list", "model": self.model, "data": data})
+        usage = {"prompt_tokens": len(scores), "total_tokens": len(scores)}
+        return same({"id": "s", "model": self.model, "usage": usage, "data": data})
 
     def _size_refused(self, size: int) -> str | None:
         """The words of vllm/pooling_params.py, before and from 0.26.0."""
@@ -380,6 +478,14 @@ class FakeVLLM:
         results = [{"index": i, "relevance_score": scores[i]} for i in order]
         usage = {"prompt_tokens": len(scores), "total_tokens": len(scores)}
         return same({"id": "r", "model": self.model, "usage": usage, "results": results})
+
+
+def _listed(asked: dict[str, Any]) -> list[Any]:
+    """The inputs of a request of /v1/embeddings, one by one."""
+    given = asked.get("input") or asked.get("messages") or ""
+    if isinstance(given, str) or isinstance(given[0], dict | int):
+        return [given]
+    return given
 
 
 Servers = FakeVLLM | Mapping[str, FakeVLLM]
@@ -473,6 +579,25 @@ class Talker:
         return lambda *args, **kwargs: anyio.run(
             partial(method, *args, **kwargs), backend=self.kind
         )
+
+    def every(self, name: str, *args: Any, **kwargs: Any) -> list[Any]:
+        """All that a method yields; an exception is noted as the last."""
+        found: list[Any] = []
+        method = getattr(self.client, name)
+
+        async def collect() -> None:
+            async with aclosing(method(*args, **kwargs)) as results:
+                async for result in results:
+                    found.append(result)  # noqa: PERF401 - those before an error count
+
+        try:
+            if self.kind == BLOCKING:
+                found.extend(method(*args, **kwargs))
+            else:
+                anyio.run(collect, backend=self.kind)
+        except Exception as error:
+            found.append(error)
+        return found
 
     def with_options(self, **options: Any) -> Talker:
         other = object.__new__(Talker)

@@ -8,21 +8,25 @@ scripted outcomes, without a socket or an event loop.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Generator, Iterable, Mapping
+from collections.abc import AsyncIterable, Callable, Generator, Iterable, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeAlias, TypeVar
 
 import pydantic
 import pydantic_core
 
+from ._printable import printable
 from ._secrets import hidden_in
 from .errors import Finding, ResponseError, VLLMModalitiesError
 
 if TYPE_CHECKING:
+    from ._places import Window
     from .server import ServerVersion
 
 Hide: TypeAlias = Callable[[str], str]
 T = TypeVar("T")
+Result_co = TypeVar("Result_co", covariant=True)
 Body = TypeVar("Body", bound=pydantic.BaseModel)
 
 
@@ -46,7 +50,7 @@ class Response:
     Attributes:
         status: The HTTP status.
         headers: Header values by lower-case name.
-        content: The whole body.
+        body: The whole body, in whichever form it was gathered; for reading only.
         server: The URL of the server that answered.
         findings: What was doubtful about the request on that server.
         release: That server's vLLM release, if it tells.
@@ -55,27 +59,33 @@ class Response:
 
     status: int
     headers: Mapping[str, str]
-    content: bytes
+    body: bytes | bytearray
     server: str = ""
     findings: tuple[Finding, ...] = ()
     release: ServerVersion | None = None
     hidden: Hide = field(default=str, repr=False)
 
+    @property
+    def content(self) -> bytes:
+        """The whole body."""
+        return bytes(self.body)
+
     def json(self) -> Any:
         """The body as JSON; ResponseError if it is not JSON, or an error in disguise."""
         try:
-            body = pydantic_core.from_json(self.content)
+            body = pydantic_core.from_json(self.body)
         except ValueError as error:
             raise self.fault(f"the answer is not JSON: {error}") from None
         # vLLM 0.15 and gateways answer some errors with status 200.
         if isinstance(body, dict) and (body.get("error") or body.get("object") == "error"):
-            raise self.fault(f"HTTP {self.status} with an error body: {said(self.content)}")
+            words = said(self.body, self.hidden)
+            raise self.fault(f"HTTP {self.status} with an error body: {words}")
         return body
 
     def parse(self, model: type[Body]) -> Body:
         """The JSON body as a `model`; ResponseError if it is not one."""
         try:
-            return model.model_validate_json(self.content)
+            return model.model_validate_json(self.body)
         except pydantic.ValidationError as error:
             self.json()  # says it better where the body is no JSON, or an error
             faults = "; ".join(
@@ -91,12 +101,12 @@ class Response:
             self.hidden(message),
             server=self.server,
             request_id=request_id and self.hidden(request_id),
-            body=hidden_in(self.content, self.hidden),
+            body=hidden_in(self.body, self.hidden),
         )
 
 
-def said(body: bytes, limit: int = 500) -> str:
-    """What an error body says, in any of the shapes that vLLM and gateways use.
+def said(body: bytes | bytearray, hide: Hide = str, limit: int = 500) -> str:
+    """What an error body says, in any of the shapes that vLLM and gateways use; safe to print.
 
     Source: vLLM 0.16.0 to 0.33.0: `{"error": {"message": ...}}`, `{"error": "Unauthorized"}` from
     the key check, `{"detail": ...}` from the router; `{"message": ...}` from Cohere-like gateways.
@@ -105,11 +115,12 @@ def said(body: bytes, limit: int = 500) -> str:
     try:
         found = json.loads(text)
     except (ValueError, RecursionError):
-        return text[:limit]
+        found = text
     for key in ("error", "message", "detail"):
         if isinstance(found, dict) and found.get(key):
             found = found[key]
-    return (found if isinstance(found, str) else text)[:limit]
+    # Hidden first: the beginning of a secret that the cut goes through would stay.
+    return printable(hide(found if isinstance(found, str) else text))[:limit]
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +142,7 @@ class Request(Step[Response]):
         headers: Beside those that the client adds.
         timeout: Seconds for this exchange.
         ends: `clock()` time at which the whole call must be over; None is unbounded.
+        window: What bounds the requests in flight to that server; None is the client's bound alone.
     """
 
     method: str
@@ -141,6 +153,7 @@ class Request(Step[Response]):
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
     timeout: float = 600.0
     ends: float | None = None
+    window: Window | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,6 +199,36 @@ class Together(Step[list[T | VLLMModalitiesError]]):
 
     flows: Iterable[Flow[T]]
     stop: Callable[[VLLMModalitiesError], bool] = never
+
+
+class Cut(AbstractContextManager[Any], Protocol[Result_co]):
+    """Makes flows of a stream's items as they come, inside its context; a result from each."""
+
+    def add(self, item: Any) -> Flow[Result_co] | None:
+        """Take one item; the flow that it completes, if it does."""
+        ...
+
+    def rest(self) -> Flow[Result_co] | None:
+        """The flow of the items that are left over when there are no more."""
+        ...
+
+    def end(self) -> None:
+        """After the last result: raise what all of them amount to, if that is an error."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Stream(Generic[T]):
+    """Results one after another, of items that may have no end.
+
+    Attributes:
+        items: The caller's, taken as results are asked for; for `AsyncClient`, an async iterable
+            will do too.
+        begin: The flow that, given the first item, finds out how items are made into flows.
+    """
+
+    items: Iterable[Any] | AsyncIterable[Any]
+    begin: Callable[[Any], Flow[Cut[T]]]
 
 
 @dataclass(frozen=True, slots=True)

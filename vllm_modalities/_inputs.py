@@ -3,9 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from .errors import Finding, InvalidRequestError
+
+
+@dataclass(frozen=True, slots=True)
+class ImageURL:
+    """An image by its address.
+
+    Attributes:
+        url: With `http:`, `https:` or `data:`. The server fetches it.
+    """
+
+    url: str
+
+    def __post_init__(self) -> None:
+        if not self.url.startswith(("http://", "https://", "data:image/")):
+            raise invalid(
+                "url",
+                f"ImageURL takes http://, https:// and data:image/ URLs, got {self.url[:60]!r}",
+            )
 
 
 def invalid(

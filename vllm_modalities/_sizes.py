@@ -13,11 +13,11 @@ from .server import ModelInfo, ServerVersion
 
 if TYPE_CHECKING:
     from ._context import Target
-    from .endpoints.embed import EmbeddingRequest
+    from .endpoints.embeddings import EmbeddingRequest
 
 # vllm/pooling_params.py, 0.16.0 to 0.25.1 and from 0.26.0.
-_WIDTH = re.compile(r"dimensions in range \[1, (\d+)\]")
-_LIST = re.compile(r"only supports (?:Matryoshka dimensions )?\[([\d, ]+)\]")
+_WIDTH = re.compile(r"dimensions in range \[1, (\d{1,6})\]")
+_LIST = re.compile(r"only supports (?:Matryoshka dimensions )?\[(\d{1,6}(?:, ?\d{1,6})*)\]")
 _ANY = re.compile(r"must be greater than 0")
 _NONE = re.compile(r"does not support matryoshka", re.IGNORECASE)
 
@@ -74,6 +74,12 @@ def ask_sizes(target: Target, dimensions: int) -> Flow[None]:
         yield from Alone(_ask(target, dimensions), target.context.ends)
 
 
+def ask_width(target: Target) -> Flow[None]:
+    """Learn how wide the model's vectors are, if that is not known yet: one short text, once."""
+    if target.facts.embedding_size is None:
+        yield from Alone(_measure(target), target.context.ends)
+
+
 def _known(facts: ModelInfo) -> bool:
     if facts.matryoshka is True:
         return facts.embedding_size is not None
@@ -90,8 +96,7 @@ def _ask(target: Target, dimensions: int) -> Flow[None]:
     target.learned(embedding_size=int(width[1]) if width else None, matryoshka=_taken(said))
     if _known(target.facts):
         return
-    if target.facts.embedding_size is None:
-        yield from _measure(target)
+    yield from _measure(target)
     if target.facts.matryoshka is None:
         yield from _ask_list(target, dimensions)
 
@@ -126,15 +131,15 @@ def _refusal(target: Target, dimensions: int) -> Flow[str | None]:
 
 def _measure(target: Target) -> Flow[None]:
     """The width of one short text's vector."""
-    from .endpoints.embed import read_vectors
+    from .endpoints.embeddings import read_vectors
 
-    response = yield from _unchecked(target).post(_probe(target, None))
-    vectors, _ = read_vectors(response, 1, None)
-    target.learned(embedding_size=vectors.shape[1])
+    if target.facts.embedding_size is None:  # or another call has asked meanwhile
+        response = yield from _unchecked(target).post(_probe(target, None))
+        target.learned(embedding_size=read_vectors(response, 1, None).vectors.shape[1])
 
 
 def _probe(target: Target, dimensions: int | None) -> EmbeddingRequest:
-    from .endpoints.embed import EmbeddingRequest
+    from .endpoints.embeddings import EmbeddingRequest
 
     return EmbeddingRequest(
         model=target.model,

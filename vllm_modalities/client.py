@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import AsyncGenerator, Callable, Generator, Iterable, Mapping
 from dataclasses import replace
 from types import TracebackType
 from typing import Any, ClassVar, Concatenate, ParamSpec, Self, TypeVar
@@ -11,18 +11,25 @@ from typing import Any, ClassVar, Concatenate, ParamSpec, Self, TypeVar
 from ._caller import caller
 from ._context import Context, Options, Transport
 from ._drivers import AsyncDriver, Driver
-from ._endpoint import Endpoint
+from ._endpoint import Endpoint, StreamEndpoint
 from ._fleet import BaseURL, Fleet, replicas_of
-from ._flow import Flow
+from ._flow import Flow, Stream
 from ._inputs import at_least, invalid
 from ._secrets import APIKey, check_key
+from ._stream import async_results, results
 from ._transport import AsyncTransport, SyncTransport
-from .endpoints import pooling, score, tokenize  # noqa: F401 - bodies that `send` takes
+from .endpoints import tokenize  # noqa: F401 - bodies that `send` takes
+from .endpoints.classify import classify
 from .endpoints.embed import embed
+from .endpoints.embed_iter import embed_iter
+from .endpoints.embed_sparse import embed_sparse
+from .endpoints.embed_tokens import embed_tokens
 from .endpoints.ocr import ocr
 from .endpoints.rerank import rerank
+from .endpoints.score import score
 from .endpoints.send import send
 from .endpoints.servers import servers
+from .endpoints.token_classify import token_classify
 from .endpoints.transcribe import transcribe
 from .endpoints.translate import translate
 from .gates import Validation
@@ -31,6 +38,7 @@ from .server import ServerVersion
 
 P = ParamSpec("P")
 T = TypeVar("T")
+Built = TypeVar("Built")
 
 DEFAULT_URL = "http://localhost:8000"
 
@@ -41,7 +49,13 @@ class _Endpoints:
     is_async: ClassVar[bool] = False
 
     embed = Endpoint(embed)
+    embed_iter = StreamEndpoint(embed_iter)
+    embed_tokens = Endpoint(embed_tokens)
+    embed_sparse = Endpoint(embed_sparse)
     rerank = Endpoint(rerank)
+    score = Endpoint(score)
+    classify = Endpoint(classify)
+    token_classify = Endpoint(token_classify)
     transcribe = Endpoint(transcribe)
     translate = Endpoint(translate)
     ocr = Endpoint(ocr)
@@ -94,6 +108,7 @@ class _Endpoints:
             )
         check_key(api_key)
         at_least("max_concurrency", max_concurrency, 1)
+        self._max_concurrency = max_concurrency
         self._driver = self._driver_for(http_client, api_key, max_concurrency)
 
     def __repr__(self) -> str:
@@ -132,10 +147,10 @@ class _Endpoints:
 
     def _begin(
         self,
-        build: Callable[Concatenate[Context, P], Flow[T]],
+        build: Callable[Concatenate[Context, P], Built],
         *args: P.args,
         **kwargs: P.kwargs,
-    ) -> Flow[T]:
+    ) -> Built:
         seconds = self._options.deadline
         ends = None if seconds is None else self._fleet.clock() + seconds
         return build(Context(self._fleet, self._options, ends, caller()), *args, **kwargs)
@@ -167,7 +182,8 @@ class Client(_Endpoints):
         profiles: Facts about models of your own; they go before the built-in ones.
         headers: Sent with every request.
         http_client: A configured `httpx.Client` (`httpx.AsyncClient` for `AsyncClient`), or
-            httpx2's, to send with; it stays yours to close.
+            httpx2's, to send with; it stays yours to close. None takes connections of our own, or
+            httpx where the environment names a proxy.
         keep_raw: Keep the servers' own answers on `.raw` of every result.
 
     Raises:
@@ -191,6 +207,15 @@ class Client(_Endpoints):
         **kwargs: P.kwargs,
     ) -> T:
         return self._driver.run(self._begin(build, *args, **kwargs))
+
+    def _stream(
+        self,
+        build: Callable[Concatenate[Context, P], Stream[T]],
+        *args: P.args,
+        **kwargs: P.kwargs,
+    ) -> Generator[T, None, None]:
+        stream = self._begin(build, *args, **kwargs)
+        return results(self._driver.run, stream, most=self._max_concurrency)
 
     def close(self) -> None:
         """Close the connections; the client cannot be used afterwards."""
@@ -227,6 +252,15 @@ class AsyncClient(_Endpoints):
         **kwargs: P.kwargs,
     ) -> T:
         return await self._driver.run(self._begin(build, *args, **kwargs))
+
+    def _stream(
+        self,
+        build: Callable[Concatenate[Context, P], Stream[T]],
+        *args: P.args,
+        **kwargs: P.kwargs,
+    ) -> AsyncGenerator[T, None]:
+        stream = self._begin(build, *args, **kwargs)
+        return async_results(self._driver.run, stream, most=self._max_concurrency)
 
     async def close(self) -> None:
         """Close the connections; the client cannot be used afterwards."""

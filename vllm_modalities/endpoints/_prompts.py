@@ -39,15 +39,15 @@ def prompt_for(profile: Profile, input_type: str) -> str | None:
     return prompts[name]
 
 
-def missing_prompt(profile: Profile, texts: Iterable[str]) -> list[Finding]:
+def missing_prompt(profile: Profile, texts: Iterable[str], *, many: bool) -> list[Finding]:
     """A warning, if the model was trained with prompts and no text begins like one.
 
-    Where documents need none, many texts without one are taken for documents.
+    Where documents need none, `many` texts without one are taken for documents.
     """
-    embed, texts = profile.embed, tuple(texts)
+    embed = profile.embed
     if embed is None or not embed.needs_prompt:
         return []
-    if len(texts) > 1 and not embed.prompts.get("document", "?"):
+    if many and not embed.prompts.get("document", "?"):
         return []
     prompts = [prompt for prompt in embed.prompts.values() if prompt]
     beginnings = tuple(prompt.split(" ")[0] for prompt in prompts)  # a task may be the caller's own

@@ -31,7 +31,7 @@ to hold, or not to hold ([all answers](matrix.md)).
 SEEN = Path(__file__).parent / "seen.json"
 BASES = {
     "PoolingFields": "all pooling requests",
-    "ChatFields": "`EmbeddingRequest`, `PoolingRequest`",
+    "ChatFields": "`EmbeddingRequest`, `PoolingRequest`, `ClassifyRequest`",
 }
 UNITS = {
     "size": "bytes",

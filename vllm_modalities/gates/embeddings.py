@@ -114,7 +114,7 @@ EMBEDDING_GATES: tuple[Gate, ...] = (
         since="0.19.0",
         action=Action.NOTE,
         problem="if the model has a chat template, the server writes the prompt as a system"
-        " message, which is not how models are trained",
+        " message and adds no special tokens, which is not how models are trained",
         cure="Give the model's prompts in a profile, and they are put before the text here.",
         source="vLLM 0.19.0 vllm/entrypoints/pooling/embed/io_processor.py",
     ),

@@ -10,6 +10,7 @@ from _script import BLOCKING, URL, FakeVLLM, Play, Talker, body, status
 
 from vllm_modalities import (
     BadRequestError,
+    EmbeddingRequest,
     InternalServerError,
     InvalidRequestError,
     ResponseError,
@@ -18,7 +19,7 @@ from vllm_modalities import (
 )
 from vllm_modalities._context import Context
 from vllm_modalities._flow import Alone, step
-from vllm_modalities.endpoints.embed import EmbeddingRequest, embed
+from vllm_modalities.endpoints.embed import embed
 from vllm_modalities.endpoints.servers import servers
 from vllm_modalities.server import ModelInfo, ServerInfo
 

@@ -3,7 +3,8 @@
 import pytest
 from _script import URL, FakeVLLM, Play, broken, status
 
-from vllm_modalities.endpoints.embed import EmbeddingRequest, embed
+from vllm_modalities import EmbeddingRequest
+from vllm_modalities.endpoints.embed import embed
 from vllm_modalities.endpoints.rerank import RerankRequest, rerank
 from vllm_modalities.endpoints.send import send
 from vllm_modalities.endpoints.servers import servers

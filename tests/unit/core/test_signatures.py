@@ -1,6 +1,8 @@
 """Both clients are one surface, and every public name is documented."""
 
 import inspect
+import re
+from collections.abc import AsyncIterator, Iterator
 
 import pytest
 
@@ -8,6 +10,7 @@ import vllm_modalities
 from vllm_modalities import AsyncClient, Client
 
 LIFECYCLE = {"close", "with_options"}
+STREAMS = ["embed_iter"]
 METHODS = sorted(
     name
     for name in dir(Client)
@@ -26,16 +29,24 @@ def test_both_clients_have_the_same_public_names() -> None:
 @pytest.mark.parametrize("name", [*METHODS, "with_options", "__init__"])
 def test_a_method_has_one_signature_in_both_clients(name) -> None:
     blocking, awaited = getattr(Client, name), getattr(AsyncClient, name)
-    assert inspect.signature(blocking) == inspect.signature(awaited)
-    assert blocking.__annotations__ == awaited.__annotations__
+    same = inspect.signature(awaited)
+    if name in STREAMS:
+        same = same.replace(return_annotation=same.return_annotation.removeprefix("Async"))
+    assert inspect.signature(blocking) == same
+    assert blocking.__annotations__ | {"return": 0} == awaited.__annotations__ | {"return": 0}
     assert inspect.getdoc(blocking) == inspect.getdoc(awaited)
 
 
 @pytest.mark.parametrize("name", METHODS)
 def test_a_method_is_blocking_in_one_client_and_a_coroutine_in_the_other(name) -> None:
     assert not inspect.iscoroutinefunction(getattr(Client, name))
-    awaited = getattr(AsyncClient, name)
-    assert inspect.iscoroutinefunction(awaited) or inspect.isasyncgenfunction(awaited)
+    assert inspect.iscoroutinefunction(getattr(AsyncClient, name)) == (name not in STREAMS)
+
+
+@pytest.mark.parametrize("name", STREAMS)
+def test_a_stream_is_an_iterator_in_one_client_and_an_async_one_in_the_other(name) -> None:
+    assert isinstance(getattr(Client("http://server"), name)([]), Iterator)
+    assert isinstance(getattr(AsyncClient("http://server"), name)([]), AsyncIterator)
 
 
 @pytest.mark.parametrize("kind", [Client, AsyncClient])
@@ -47,7 +58,8 @@ def test_a_method_shows_its_own_name_docs_and_result(kind, name) -> None:
     assert "context" not in signature.parameters
     assert "Flow" not in str(signature.return_annotation)
     assert method.__annotations__["return"] == signature.return_annotation
-    results = str(signature.return_annotation).replace("tuple[", "").split(",")[0].strip("]")
+    results = re.sub(r"(tuple|(Async)?Iterator)\[", "", str(signature.return_annotation))
+    results = results.split(",")[0].strip("]")
     assert inspect.isclass(getattr(vllm_modalities, results))
 
 

@@ -74,8 +74,8 @@ def test_an_unknown_release_is_believed(talk) -> None:
     assert lengths(talk(chunking(None)).embed(["short", "long one"])) == [1, 0.5]
 
 
-@pytest.mark.parametrize("length", [0.999, 1.001, 0])
-def test_what_half_precision_rounds_and_what_has_no_length_is_left_alone(talk, length) -> None:
+@pytest.mark.parametrize("length", [0.999, 1.001])
+def test_what_half_precision_rounds_is_left_alone(talk, length) -> None:
     result = talk(chunking(length=length)).embed(["short", "long one"], normalize=True)
     assert lengths(result) == [1, length]
     assert result.warnings == ()
@@ -103,12 +103,12 @@ def test_words_that_the_server_puts_before_texts_change_nothing_of_it(talk) -> N
 @pytest.mark.parametrize(
     ("transport", "batches", "came"),
     [
-        ("float", 2, "json"),
-        ("base64", 2, "json"),
-        ("bytes", 2, "json+bytes"),
-        ("auto", 2, "json+bytes"),
-        ("auto", 1, "json"),
-        ("bytes", 1, "json"),
+        ("float", 2, "float"),
+        ("base64", 2, "base64"),
+        ("bytes", 2, "base64+bytes"),
+        ("auto", 2, "base64+bytes"),
+        ("auto", 1, "base64"),
+        ("bytes", 1, "base64"),
     ],
 )
 def test_a_result_says_in_which_form_its_vectors_came(talk, transport, batches, came) -> None:

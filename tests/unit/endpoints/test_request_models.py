@@ -155,7 +155,7 @@ def test_texts_that_cannot_be_paired_are_refused(queries, documents, paired) -> 
     [
         ({"texts": ("a",)}, None),
         ({"images": ("data:,",)}, None),
-        ({"inputs": (MESSAGE,)}, None),
+        ({"inputs": ({"content": ({"type": "text", "text": "a"},)},)}, None),
         ({}, "got none"),
         ({"texts": ()}, "got none"),
         ({"texts": ("a",), "images": ("data:,",)}, "got texts and images"),

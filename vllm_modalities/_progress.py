@@ -1,0 +1,80 @@
+"""Progress of long calls: told to a function of the caller's, or drawn as a bar."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TypeAlias
+
+from ._inputs import invalid
+
+Progress: TypeAlias = bool | Callable[[int, int | None], object] | None
+"""True draws a bar; a function is called with how much is done and how much there is, if known."""
+
+
+@contextmanager
+def told(progress: Progress, total: int | None, *, of: str) -> Iterator[Callable[[int], None]]:
+    """What is called with how much more is done, one call at a time.
+
+    What is not told as done when all went well has failed, which is done too.
+
+    Args:
+        progress: The caller's argument.
+        total: How much there is; None if that is not known.
+        of: What is counted, such as `"texts"`.
+
+    Raises:
+        ImportError: A bar is asked for, and rich is not installed.
+    """
+    if not progress:
+        yield lambda _: None
+    elif callable(progress):
+        with _counting(progress, total) as more:
+            yield more
+    elif progress is True:
+        with _bar(total, of) as draw, _counting(draw, total) as more:
+            yield more
+    else:
+        raise invalid("progress", f"progress must be True or a function, got {progress!r}")
+
+
+@contextmanager
+def _counting(
+    tell: Callable[[int, int | None], object], total: int | None
+) -> Iterator[Callable[[int], None]]:
+    done, lock = 0, threading.Lock()
+
+    def more(count: int) -> None:
+        nonlocal done
+        with lock:
+            done += count
+            tell(done, total)
+
+    yield more
+    if total is not None and done < total:
+        tell(total, total)
+
+
+@contextmanager
+def _bar(total: int | None, of: str) -> Iterator[Callable[[int, int | None], None]]:
+    try:
+        from rich.progress import (
+            BarColumn,
+            MofNCompleteColumn,
+            Progress,
+            TextColumn,
+            TimeElapsedColumn,
+            TimeRemainingColumn,
+        )
+    except ImportError:
+        raise ImportError(
+            "progress=True draws with rich: pip install 'vllm-modalities[cli]', or pass a function"
+        ) from None
+    columns = (
+        *(TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn()),
+        *(TimeElapsedColumn(), TimeRemainingColumn()),
+    )
+    with Progress(*columns) as bars:
+        bar = bars.add_task(of, total=total)
+        yield lambda done, _: bars.update(bar, completed=done)

@@ -1,0 +1,239 @@
+"""Streams: results in order, one at a time, with a bounded number of flows under way.
+
+The caller's items are taken in the caller's own thread or task, when a result is asked for and no
+further ahead than the window, so memory does not grow with them. What ends the items is met in
+its place, an error too: after the results of the items before it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections import deque
+from collections.abc import (
+    AsyncGenerator,
+    AsyncIterable,
+    AsyncIterator,
+    Callable,
+    Coroutine,
+    Generator,
+    Iterable,
+    Iterator,
+)
+from contextlib import aclosing, closing
+from typing import Any, Generic, TypeVar
+
+import anyio
+
+from ._flow import Cut, Flow, Stream
+from ._inputs import invalid
+
+T = TypeVar("T")
+Run = Callable[[Flow[Any]], Any]
+AsyncRun = Callable[[Flow[Any]], Coroutine[Any, Any, Any]]
+
+_NOTHING = object()
+
+
+class _Begun(Generic[T]):
+    """A flow under way, and what comes of it, which is there once the event `done` is set."""
+
+    def __init__(self, flow: Flow[T], done: Any) -> None:
+        self.flow, self.done = flow, done
+        self.value: Any = None
+        self.error: BaseException | None = None
+        self.task: object = None  # asyncio itself does not hold on to its tasks
+
+    def result(self) -> T:
+        if self.error is not None:
+            raise self.error
+        result: T = self.value
+        return result
+
+
+def results(run: Run, stream: Stream[T], *, most: int) -> Generator[T, None, None]:
+    """The results of `stream`.
+
+    Args:
+        run: Runs one flow.
+        stream: The items, and how they are made into flows.
+        most: Flows that run at once; twice as many may be begun and not handed over yet.
+    """
+    if not isinstance(stream.items, Iterable):
+        raise invalid("inputs", "only AsyncClient takes an async iterable of inputs")
+    items = iter(stream.items)
+    first = next(items, _NOTHING)
+    if first is _NOTHING:
+        return
+    begun: deque[_Begun[T]] = deque()
+    with run(stream.begin(first)) as cut, closing(_Threads(run, most)) as threads:
+        flows = _flows(cut, first, items)
+        while True:
+            # One in place of what was handed over last, and more until something is there.
+            for flow in flows:
+                begun.append(threads.begin(flow))
+                if len(begun) == 2 * most or begun[0].done.is_set():
+                    break
+            if not begun:
+                break
+            begun[0].done.wait()
+            yield begun.popleft().result()
+        cut.end()
+
+
+async def async_results(run: AsyncRun, stream: Stream[T], *, most: int) -> AsyncGenerator[T, None]:
+    """The results of `stream`; arguments as for `results`."""
+    async with aclosing(_each(stream.items)) as items:
+        first = await anext(items, _NOTHING)
+        if first is _NOTHING:
+            return
+        begun: deque[_Begun[T]] = deque()
+        with await run(stream.begin(first)) as cut:
+            flows = _async_flows(cut, first, items)
+            async with aclosing(flows), aclosing(_Tasks(run)) as tasks:
+                while True:
+                    async for flow in flows:
+                        begun.append(tasks.begin(flow))
+                        if len(begun) == 2 * most or begun[0].done.is_set():
+                            break
+                    if not begun:
+                        break
+                    await begun[0].done.wait()
+                    yield begun.popleft().result()
+                cut.end()
+
+
+def _flows(cut: Cut[T], first: Any, items: Iterator[Any]) -> Generator[Flow[T], None, None]:
+    """The flows that the items make, the last of which may raise what ended them."""
+    fault = None
+    try:
+        if flow := cut.add(first):
+            yield flow
+        for item in items:
+            if flow := cut.add(item):
+                yield flow
+    except Exception as error:
+        fault = error
+    if flow := cut.rest():
+        yield flow
+    if fault:
+        yield _failing(fault)
+
+
+async def _async_flows(
+    cut: Cut[T], first: Any, items: AsyncIterator[Any]
+) -> AsyncGenerator[Flow[T], None]:
+    fault = None
+    try:
+        if flow := cut.add(first):
+            yield flow
+        async for item in items:
+            if flow := cut.add(item):
+                yield flow
+    except Exception as error:
+        fault = error
+    if flow := cut.rest():
+        yield flow
+    if fault:
+        yield _failing(fault)
+
+
+async def _each(items: Iterable[Any] | AsyncIterable[Any]) -> AsyncGenerator[Any, None]:
+    if isinstance(items, AsyncIterable):
+        async for item in items:
+            yield item
+    else:
+        for item in items:
+            yield item
+
+
+def _failing(error: Exception) -> Flow[Any]:
+    raise error
+    yield
+
+
+class _Threads:
+    """Threads that run flows in the order in which they are begun; one without work ends."""
+
+    def __init__(self, run: Run, most: int) -> None:
+        self._run, self._most = run, most
+        self._waiting: deque[_Begun[Any]] = deque()
+        self._lock = threading.Lock()
+        self._alive = 0
+
+    def begin(self, flow: Flow[T]) -> _Begun[T]:
+        begun = _Begun(flow, threading.Event())
+        with self._lock:
+            self._waiting.append(begun)
+            is_one_more = self._alive < self._most
+            self._alive += is_one_more
+        if is_one_more:
+            # A daemon, so that Ctrl-C does not wait for what is in flight.
+            threading.Thread(target=self._work, daemon=True).start()
+        return begun
+
+    def _work(self) -> None:
+        while begun := self._next():
+            try:
+                begun.value = self._run(begun.flow)
+            except BaseException as error:
+                begun.error = error
+            begun.done.set()
+
+    def _next(self) -> _Begun[Any] | None:
+        with self._lock:
+            if self._waiting:
+                return self._waiting.popleft()
+            self._alive -= 1
+            return None
+
+    def close(self) -> None:
+        """Begin nothing more; what is in flight ends by itself, and no one sees it."""
+        with self._lock:
+            waiting, self._waiting = self._waiting, deque()
+        for begun in waiting:
+            begun.flow.close()
+
+
+class _Tasks:
+    """Tasks beside the caller's own: an async generator may not yield inside a task group."""
+
+    def __init__(self, run: AsyncRun) -> None:
+        self._run = run
+        self._running: dict[_Begun[Any], anyio.CancelScope] = {}
+
+    def begin(self, flow: Flow[T]) -> _Begun[T]:
+        begun = _Begun(flow, anyio.Event())
+        self._running[begun] = anyio.CancelScope()
+        begun.task = _spawned(self._work, begun)
+        return begun
+
+    async def _work(self, begun: _Begun[Any]) -> None:
+        try:
+            with self._running[begun]:
+                begun.value = await self._run(begun.flow)
+        except Exception as error:
+            begun.error = error
+        finally:
+            del self._running[begun]
+            begun.done.set()
+
+    async def aclose(self) -> None:
+        """Cancel what runs, and wait until it has ended."""
+        running = list(self._running.items())
+        for _, scope in running:
+            scope.cancel()
+        with anyio.CancelScope(shield=True):
+            for begun, _ in running:
+                await begun.done.wait()
+
+
+def _spawned(work: Callable[..., Coroutine[Any, Any, None]], *arguments: Any) -> object:
+    """Start `work` as a task that belongs to no task group."""
+    try:
+        loop = asyncio.get_running_loop()
+    except RuntimeError:
+        import trio
+
+        return trio.lowlevel.spawn_system_task(work, *arguments)
+    return loop.create_task(work(*arguments))

@@ -1,0 +1,226 @@
+"""What a pooling model may be given (texts, token ids, messages, images), told apart and checked.
+
+A text is a `str`, token ids are a tuple, and all else is a `Chat`.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from numbers import Integral
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard
+
+from .._inputs import ImageURL, invalid, is_unicode
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+    Picture: TypeAlias = os.PathLike[str] | bytes | Image | ImageURL
+    Input: TypeAlias = (
+        str | Picture | Sequence[int] | Sequence[Mapping[str, Any]] | Mapping[str, Any]
+    )
+
+PICTURE_TOKENS = 4096  # what an image counts for where requests are filled: 16 fill one
+
+ALLOWED = (
+    "a text, a list of token ids, a list of messages, an image (a Path, the bytes of a file, a"
+    ' Pillow image or an ImageURL), or {"content": [...]} with texts and images'
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Chat:
+    """One conversation, as a server's chat template takes it.
+
+    Attributes:
+        messages: Its messages. Their parts may be images that are not read yet.
+        bare: Whether the caller named no role: it is what a user says.
+    """
+
+    messages: tuple[Mapping[str, Any], ...]
+    bare: bool = False
+
+    def read(self) -> tuple[Chat, tuple[str, ...]]:
+        """The same with its images read, which is work for a thread; and what is doubtful of them.
+
+        Raises:
+            MediaError: An image cannot be read.
+        """
+        doubts: list[str] = []
+        messages = tuple(
+            {**message, "content": [_read(part, doubts) for part in _parts(message)]}
+            if has_pictures((message,))
+            else message
+            for message in self.messages
+        )
+        return Chat(messages, self.bare), tuple(doubts)
+
+
+Item: TypeAlias = str | tuple[int, ...] | Chat
+_NAMES = {str: "texts", tuple: "token ids", Chat: "messages or images"}
+
+
+def inputs_of(name: str, given: object) -> tuple[Item, ...]:
+    """One input or many, all of one kind, as they go on.
+
+    One text, one image, one conversation and one list of token ids stand for themselves; whatever
+    else can be iterated (arrays of numpy, pandas, pyarrow and torch too) holds one input each.
+
+    Raises:
+        InvalidRequestError: It is none of these, or holds several kinds.
+    """
+    if isinstance(given, str | Mapping) or is_picture(given):
+        return (item_of(name, 0, given),)
+    if not isinstance(given, Iterable) or hasattr(given, "columns"):
+        raise invalid(name, f"{name} must be {ALLOWED}, or many of one kind, got {_kind(given)}")
+    listed = _listed(given)
+    if not isinstance(listed, list | tuple):  # an array without dimensions
+        return inputs_of(name, listed)
+    if set(map(type, listed)) == {str} and all(map(str.isascii, listed)):  # what is usual, fast
+        return tuple(listed)
+    if listed and (_is_number(listed[0]) or _is_message(listed[0])):
+        return (item_of(name, None, listed),)
+    items = tuple(item_of(name, place, one) for place, one in enumerate(listed))
+    for item in items[1:]:
+        same_kind(name, items[0], item)
+    return items
+
+
+def same_kind(name: str, one: Item, other: Item) -> None:
+    """Raise InvalidRequestError if two inputs reach the model in different ways."""
+    if type(one) is not type(other):
+        raise invalid(
+            name,
+            f"{name} must be of one kind, got {_NAMES[type(one)]} and {_NAMES[type(other)]}: texts"
+            " and token ids go to the model as they are, messages and images through its chat"
+            ' template. Make one call for each, or have texts templated: {"content": [text]}',
+        )
+
+
+def item_of(name: str, place: int | None, given: Any) -> Item:
+    """One input; `place` is its position among many.
+
+    Raises:
+        InvalidRequestError: It is nothing that a model can be given.
+    """
+    where = name if place is None else f"item {place} of {name}"
+    if isinstance(given, str):
+        if is_unicode(given):
+            return str.__str__(given)  # a plain one, whatever is made from it
+        raise invalid(
+            name,
+            f"{where} holds half a surrogate pair, which UTF-8 cannot carry;"
+            ' clean it with text.encode("utf-8", "replace").decode()',
+        )
+    if hasattr(given, "as_py"):  # pyarrow's own values, as its columns are iterated
+        return item_of(name, place, given.as_py())
+    if is_picture(given):
+        return Chat(({"role": "user", "content": (given,)},), bare=True)
+    if isinstance(given, Mapping) and set(given) == {"content"}:
+        return Chat((_message(name, where, {"role": "user", **given}),), bare=True)
+    listed = _listed(given) if isinstance(given, Iterable) else None
+    if isinstance(listed, list | tuple) and listed:
+        if all(map(_is_message, listed)):
+            return Chat(tuple(_message(name, where, message) for message in listed))
+        if all(map(_is_number, listed)) and min(listed) >= 0:
+            return tuple(map(int, listed))
+    raise invalid(name, f"{where} must be {ALLOWED}, got {_kind(given)}")
+
+
+def tokens_of(item: Item) -> int:
+    """How many tokens an input has, roughly: a text has one for four bytes."""
+    if isinstance(item, str):
+        return (len(item) if item.isascii() else len(item.encode())) // 4 + 1
+    if isinstance(item, tuple):
+        return len(item)
+    texts = [_text(part) for message in item.messages for part in _parts(message)]
+    return sum(PICTURE_TOKENS if text is None else tokens_of(text) for text in texts)
+
+
+def parts_of(chat: Chat) -> Sequence[Any]:
+    """The parts of a chat of one message, each a mapping with its type."""
+    content = chat.messages[0]["content"]
+    return [{"type": "text", "text": content}] if isinstance(content, str) else content
+
+
+def has_pictures(messages: Iterable[Mapping[str, Any]]) -> bool:
+    """Whether images stand among the parts that are not read yet."""
+    return any(is_picture(part) for message in messages for part in _parts(message))
+
+
+def is_picture(given: object) -> bool:
+    """Whether it is an image that is not read yet."""
+    # Pillow's by its name: importing that takes long, and whoever has an image has done it.
+    return isinstance(given, bytes | os.PathLike | ImageURL) or any(
+        kind.__module__.startswith("PIL.") for kind in type(given).__mro__
+    )
+
+
+def _message(name: str, where: str, message: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A message whose content is a text, nothing, or a tuple of mappings and images."""
+    content = message.get("content")
+    if isinstance(content, str | None):
+        return message
+    parts = content if isinstance(content, list | tuple) else None
+    if not parts or not all(isinstance(p, str | Mapping) or is_picture(p) for p in parts):
+        raise invalid(
+            name,
+            f"{where}: content must be a text, or a list of texts, images and content parts, got"
+            f" {_kind(content)}",
+        )
+    typed = ({"type": "text", "text": p} if isinstance(p, str) else p for p in parts)
+    return {**message, "content": tuple(typed)}
+
+
+def _parts(message: Mapping[str, Any]) -> Sequence[Any]:
+    content = message.get("content")
+    return content if isinstance(content, tuple) else (content or "",)
+
+
+def _text(part: Any) -> str | None:
+    found = part.get("text") if isinstance(part, Mapping) else part
+    return found if isinstance(found, str) else None
+
+
+def _read(part: Any, doubts: list[str]) -> Any:
+    """A part as it is sent."""
+    if not is_picture(part):
+        return part
+    from ..documents.reading import read_image, to_data_url
+
+    if not isinstance(part, ImageURL):
+        page = read_image(part)
+        doubts += page.warnings
+        part = ImageURL(to_data_url(page.image))
+    return {"type": "image_url", "image_url": {"url": part.url}}
+
+
+def _is_message(given: object) -> TypeGuard[Mapping[str, Any]]:
+    return isinstance(given, Mapping) and "role" in given
+
+
+def _is_number(given: object) -> TypeGuard[int]:
+    return isinstance(given, Integral) and not isinstance(given, bool)
+
+
+def _listed(given: Iterable[Any]) -> Any:
+    """Python's own values of an array, or what is iterated."""
+    for name in ("tolist", "to_pylist"):  # numpy, pandas, torch; pyarrow
+        if hasattr(given, name):
+            return getattr(given, name)()
+    return tuple(given)
+
+
+def _kind(given: object) -> str:
+    name = type(given).__name__
+    if hasattr(given, "columns"):
+        return f"{name}; give one column of it"
+    if _is_message(given):
+        return "a message by itself; a conversation is a list of them"
+    if isinstance(given, Mapping):
+        return f"{name} with {', '.join(map(repr, given)) or 'nothing'}"
+    if isinstance(given, list | tuple):
+        kinds = sorted({type(one).__name__ for one in given})
+        return f"list of {' and '.join(kinds) or 'nothing'}"
+    return name
