@@ -134,7 +134,10 @@ CLASSIFYING = [
     classify("an empty text classified", classed(input=""), observe=seen.classes),
     classify("no text at all classified", classed(input=[]), observe=seen.classes),
     classify(
-        "use_activation=false classified", classed(use_activation=False), observe=seen.classes
+        "use_activation=false classified",
+        classed(use_activation=False),
+        observe=seen.classes,
+        gates={"ranking-bert-logits": "positive -6.*"},
     ),
     classify(
         "normalize=false classified",

@@ -72,7 +72,7 @@ RANKING_GATES: tuple[Gate, ...] = (
     ),
     Gate(
         code="ranking-bert-logits",
-        requests=RANKING,
+        requests=(*RANKING, "ClassifyRequest"),
         field="use_activation",
         when=one_of(False),
         models=BERT,
