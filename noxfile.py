@@ -7,19 +7,23 @@ from pathlib import Path
 
 import nox
 
-nox.options.sessions = ["lint", "tests", "interchange", "wheel", "docs"]
+nox.options.sessions = ["lint", "tests", "floor", "faults", "interchange", "wheel", "docs"]
 nox.options.reuse_existing_virtualenvs = True
 nox.options.error_on_missing_interpreters = True
 nox.needs_version = ">=2024.4"
 
-TEST = ["pytest>=8", "pytest-cov>=5", "hypothesis>=6.100", "trio>=0.25", "httpx2>=2.12"]
-TEST += ["pybase64>=1.4"]  # both ways to read base64 are tested
+TEST = ["pytest>=8", "pytest-cov>=5", "hypothesis>=6.100", "trio>=0.25", "httpx2>=2.6"]
+TEST += ["httptools>=0.6", "pybase64>=1.4", "trustme>=1"]  # the extra `fast` is tested too
+FOLDERS = ("unit", "property", "security", "fuzz", "contract", "docs")
+OFFLINE = tuple(f"tests/{folder}" for folder in FOLDERS)
+PEERS = ["openai", "cohere", "litellm", "baseten-performance-client", "huggingface_hub"]
+PEERS += ["langchain-openai"]
 
 
 @nox.session
 def lint(session: nox.Session) -> None:
     """Style, and types as mypy and pyright see them."""
-    session.install("-e", ".[cli]", "ruff>=0.8", "mypy>=1.13", "pyright[nodejs]>=1.1.390")
+    session.install("-e", ".[simulator]", "ruff>=0.8", "mypy>=1.13", "pyright[nodejs]>=1.1.390")
     session.run("ruff", "format", "--check", ".")
     session.run("ruff", "check", ".")
     session.run("mypy")
@@ -29,12 +33,43 @@ def lint(session: nox.Session) -> None:
 @nox.session
 def tests(session: nox.Session) -> None:
     """Unit and property tests, without a server; every branch of the core is run."""
-    session.install("-e", ".[cli]", *TEST)
+    session.install("-e", ".[simulator]", *TEST)
     session.run(
-        *("pytest", "tests/unit", "tests/property", "tests/docs"),
+        *("pytest", *OFFLINE),
         *("--cov", "--cov-report=term-missing:skip-covered", "--cov-fail-under=100"),
         *session.posargs,
     )
+
+
+@nox.session(python="3.11")
+def floor(session: nox.Session) -> None:
+    """The same tests with the oldest Python and the oldest releases that pyproject.toml allows."""
+    session.install("uv>=0.5")
+    oldest = resolved(session, "lowest-direct")
+    session.install("-e", ".[simulator]", *TEST, "--constraint", oldest)
+    session.run("pytest", "-q", *OFFLINE, *session.posargs)
+
+
+@nox.session
+def audit(session: nox.Session) -> None:
+    """Known vulnerabilities of the newest dependencies; fails where PyPI does not tell of them."""
+    session.install("uv>=0.5", "pip-audit>=2.7")
+    session.run("pip-audit", "--strict", "--no-deps", "--disable-pip", "-r", resolved(session))
+
+
+def resolved(session: nox.Session, resolution: str = "highest") -> str:
+    """A file of the releases that are installed; uv is in the session."""
+    file = str(Path(session.create_tmp()) / f"{resolution}.txt")
+    options = ("--quiet", "--resolution", resolution, "--extra", "simulator", "--output-file", file)
+    session.run("uv", "pip", "compile", *options, "pyproject.toml")
+    return file
+
+
+@nox.session
+def fuzz(session: nox.Session) -> None:
+    """New inputs, guided by coverage: `nox -s fuzz -- --minutes 60`; a finding fails it."""
+    session.install("-e", ".[cli]", *TEST, "atheris>=3")
+    session.run("python", "-m", "fuzz", *session.posargs, env={"PYTHONPATH": "tests"})
 
 
 @nox.session
@@ -42,6 +77,31 @@ def interchange(session: nox.Session) -> None:
     """Columns of pandas, polars and Arrow in, Arrow out, with those libraries themselves."""
     session.install("-e", ".[cli]", *TEST, "pandas>=2.2", "polars>=1.0", "pyarrow>=17")
     session.run("pytest", "tests/interchange", *session.posargs)
+
+
+@nox.session
+def faults(session: nox.Session) -> None:
+    """Every fault at every endpoint, load, cancelling; `-- --write` prints docs/reliability.md."""
+    session.install("-e", ".", *TEST)
+    arguments = [argument for argument in session.posargs if argument != "--write"]
+    env = {"WRITE_PAGE": "1"} if "--write" in session.posargs else {}
+    session.run("pytest", "tests/faults", "--durations=5", *arguments, env=env)
+
+
+@nox.session
+def soak(session: nox.Session) -> None:
+    """100,000 texts in a storm, then twenty minutes of replicas that come and go."""
+    session.install("-e", ".", *TEST, "matplotlib>=3.9")
+    session.run("python", "benchmarks/soak.py", "--texts", "100000")
+    session.run("python", "benchmarks/soak.py", *(session.posargs or ["--minutes", "20"]))
+
+
+@nox.session
+def peers(session: nox.Session) -> None:
+    """The same faults on other clients."""
+    others = ("openai", "litellm", "cohere", "baseten-performance-client")
+    session.install("-e", ".", *TEST, *others)
+    session.run("python", "benchmarks/peers_faults.py", *session.posargs)
 
 
 @nox.session
@@ -53,7 +113,7 @@ def wheel(session: nox.Session) -> None:
     session.run("python", "-m", "build", "--outdir", str(dist))
     (built,) = dist.glob("*.whl")
     session.install("--force-reinstall", "--no-deps", str(built))
-    session.install(f"vllm-modalities[cli] @ {built.resolve().as_uri()}")
+    session.install(f"vllm-modalities[simulator] @ {built.resolve().as_uri()}")
     elsewhere = Path(session.create_tmp()) / "elsewhere"
     shutil.rmtree(elsewhere, ignore_errors=True)
     shutil.copytree("tests", elsewhere / "tests")
@@ -66,28 +126,39 @@ def wheel(session: nox.Session) -> None:
 @nox.session
 def docs(session: nox.Session) -> None:
     """The documentation, into docs/_build; a warning is an error."""
-    session.install("-e", ".", "-r", "docs/requirements.txt")
+    session.install("-e", ".[simulator]", "-r", "docs/requirements.txt")
     session.run("sphinx-build", "-W", "--keep-going", "-b", "html", "docs", "docs/_build")
 
 
 @nox.session
 def live(session: nox.Session) -> None:
     """The tests against real vLLM servers on this machine's CPU; the first run installs vLLM."""
-    session.install("-e", ".[cli]", *TEST)
+    session.install("-e", ".[simulator]", *TEST)
     session.run("pytest", "tests/live", "-v", "--durations=15", *session.posargs)
+
+
+@nox.session
+def matrix(session: nox.Session) -> None:
+    """What real servers of every release answer to the contract cases, recorded anew."""
+    session.install("-e", ".[cli]", *TEST)
+    session.env["PYTHONPATH"] = "tests"
+    session.run("python", "-m", "contract.record", *session.posargs)
+    session.run("python", "-m", "contract.pages")
 
 
 @nox.session
 def demo(session: nox.Session) -> None:
     """Every job once, on real vLLM servers on this machine's CPU."""
-    session.install("-e", ".[cli]")
+    session.install("-e", ".[simulator]")
     session.run("vllm-modalities", "demo", *session.posargs)
 
 
 @nox.session
-def benchmark(session: nox.Session) -> None:
-    """What the client costs, as ratios taken in one run."""
-    session.install("-e", ".[cli]")
+def bench(session: nox.Session) -> None:
+    """What things cost, as ratios; docs/performance.md beside other clients; `-- --real`: vLLM."""
+    session.install("-e", ".[fast,simulator]", *PEERS)
     session.run("python", "benchmarks/importing.py")
     session.run("python", "benchmarks/validating.py")
+    session.run("python", "benchmarks/simulating.py")
     session.run("python", "benchmarks/keeping_busy.py")
+    session.run("python", "benchmarks/report.py", *session.posargs)

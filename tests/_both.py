@@ -8,7 +8,17 @@ from typing import Any
 
 import numpy as np
 
-from vllm_modalities import AsyncClient, Client, Document, Embeddings, RerankResult, Transcript
+from vllm_modalities import (
+    AsyncClient,
+    Classification,
+    Client,
+    Document,
+    Embeddings,
+    RerankResult,
+    Scores,
+    TokenEmbeddings,
+    Transcript,
+)
 
 KEY = "rig-key"
 
@@ -35,6 +45,14 @@ def same(one: Any, other: Any) -> bool:
             ranks = [[found.index for found in result] for result in (one, other)]
             scores = [[found.score for found in result] for result in (one, other)]
             return ranks[0] == ranks[1] and np.allclose(*scores, atol=1e-5)
+        case (Scores(), Scores()):
+            return one.model == other.model and np.allclose(one, other, atol=1e-5)
+        case (Classification(), Classification()):
+            return one.labels == other.labels and np.allclose(one.probs, other.probs, atol=1e-5)
+        case (TokenEmbeddings(), TokenEmbeddings()):
+            # The weights are float16, and so a token's vector depends a little on its neighbours.
+            alike = np.allclose(one.vectors, other.vectors, atol=2e-3)
+            return one.offsets.tolist() == other.offsets.tolist() and alike
         case (Transcript(), Transcript()):
             return one.to_dict() == other.to_dict()
         case (Document(), Document()):

@@ -140,8 +140,8 @@ class Sent:
     def texts(self) -> tuple[str, ...]:
         asked = self.body if isinstance(self.body, dict) else {}
         found = asked.get("input") or asked.get("texts") or ()
-        found = (found,) if isinstance(found, str) else found
-        return tuple(text for text in found if isinstance(text, str))
+        many = (found,) if isinstance(found, str) else found
+        return tuple(one for one in many if isinstance(one, str))
 
     @property
     def parts(self) -> tuple[Part, ...]:
@@ -315,13 +315,70 @@ class FakeVLLM:
             case "/v1/chat/completions":
                 choice = {"message": {"content": self.says}, "finish_reason": "stop"}
                 return same({"model": self.model, "choices": [choice]})
-            case "/tokenize":
-                return same({"model": self.model, "count": len(asked.get("prompt", "").split())})
-            case "/detokenize" | "/pooling" | "/classify":
-                return same({"model": self.model})
+            case "/tokenize" | "/detokenize" | "/pooling" | "/classify":
+                own = {"/pooling": self._pool, "/classify": self._classify}
+                return own.get(path, self._tokenize)(asked)
             case "/score" | "/v1/score":
                 return self._score(asked)
         return self._rerank(asked)
+
+    def _tokenize(self, asked: dict[str, Any]) -> Answer:
+        """A word is a token, and its bytes are its number."""
+        if "tokens" in asked:
+            words = [n.to_bytes((n.bit_length() + 7) // 8) for n in asked["tokens"]]
+            return same({"prompt": b" ".join(words).decode("utf-8", "replace")})
+        ids = [int.from_bytes(word.encode()) for word in asked.get("prompt", "").split()]
+        return same({"model": self.model, "tokens": ids, "count": len(ids)})
+
+    def _inputs(self, asked: dict[str, Any]) -> list[Any]:
+        if "messages" in asked:
+            return [json.dumps(asked["messages"])]
+        given = asked.get("input", "")
+        return [given] if isinstance(given, str) else list(given)
+
+    def _pool(self, asked: dict[str, Any]) -> Answer:
+        """A vector, or with `token_classify` a weight, for each word or token."""
+        inputs = self._inputs(asked)
+        refused = next(filter(None, map(self.refuses, map(str, inputs))), None)
+        if refused:
+            return refusal(refused)
+        width = 1 if asked.get("task") == "token_classify" else self.width
+        items = [text.split() if isinstance(text, str) else map(str, text) for text in inputs]
+        arrays = [
+            np.array([self.vector(word, width) for word in words], "<f4").reshape(-1, width)
+            for words in items
+        ]
+        usage = {"prompt_tokens": sum(map(len, arrays)), "total_tokens": sum(map(len, arrays))}
+        form = asked.get("encoding_format", "float")
+        if form == "bytes":
+            ends = np.cumsum([array.nbytes for array in arrays]).tolist()
+            data = [
+                {"index": i, "start": end - array.nbytes, "end": end, "shape": array.shape}
+                for i, (array, end) in enumerate(zip(arrays, ends, strict=True))
+            ]
+            told = json.dumps({"model": self.model, "data": data, "usage": usage})
+            headers = {"content-type": "application/octet-stream", "metadata": told}
+            return Answer(200, b"".join(array.tobytes() for array in arrays), headers)
+        rows = [
+            base64.b64encode(array.tobytes()).decode() if form == "base64" else array.tolist()
+            for array in arrays
+        ]
+        data = [{"index": i, "object": "pooling", "data": row} for i, row in enumerate(rows)]
+        return same({"model": self.model, "data": data, "usage": usage})
+
+    def _classify(self, asked: dict[str, Any]) -> Answer:
+        """The probability of "yes" is the text's score."""
+        texts = list(map(str, self._inputs(asked)))
+        refused = next(filter(None, map(self.refuses, texts)), None)
+        if refused:
+            return refusal(refused)
+        probs = [[1 - (yes := self.score("class", text)), yes] for text in texts]
+        data = [
+            {"index": i, "label": ("no", "yes")[row[1] > row[0]], "probs": row, "num_classes": 2}
+            for i, row in enumerate(probs)
+        ]
+        usage = {"prompt_tokens": len(texts), "total_tokens": len(texts)}
+        return same({"model": self.model, "data": data[::-1], "usage": usage})
 
     def _embed(self, asked: dict[str, Any]) -> Answer:
         texts = [words_of(given) for given in _listed(asked)]
@@ -371,10 +428,17 @@ class FakeVLLM:
         return same({"id": "e", "embeddings": rows, "meta": meta})
 
     def _score(self, asked: dict[str, Any]) -> Answer:
-        query, documents = asked["queries"], asked["documents"]
-        scores = [self.score(query, document) for document in documents]
+        sides = (asked["queries"], asked["documents"])
+        queries, documents = ([s] if isinstance(s, str | dict) else s for s in sides)
+        refused = next(filter(None, map(self.refuses, (*queries, *documents))), None)
+        if refused:
+            return refusal(refused)
+        queries = queries * len(documents) if len(queries) == 1 else queries
+        pairs = zip(queries, documents, strict=True)
+        scores = [self.score(query, document) for query, document in pairs]
         data = [{"index": i, "object": "score", "score": one} for i, one in enumerate(scores)]
-        return same({"id": "s", "object": "list", "model": self.model, "data": data})
+        usage = {"prompt_tokens": len(scores), "total_tokens": len(scores)}
+        return same({"id": "s", "model": self.model, "usage": usage, "data": data})
 
     def _size_refused(self, size: int) -> str | None:
         """The words of vllm/pooling_params.py, before and from 0.26.0."""

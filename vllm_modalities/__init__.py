@@ -16,12 +16,13 @@ if TYPE_CHECKING:
     from .audio.transcript import Segment, Transcript
     from .client import AsyncClient, Client
     from .documents.blocks import Block, Document, Page
+    from .endpoints.classify import Classification, ClassifyRequest
     from .endpoints.cohere_embed import CohereEmbeddings, CohereEmbedRequest
     from .endpoints.embeddings import EmbeddingRequest
     from .endpoints.ocr import OCRRequest
-    from .endpoints.pooling import PoolingRequest
+    from .endpoints.pooling import PoolingRequest, TokenClassifyRequest, TokenEmbedRequest
     from .endpoints.rerank import RankedDocument, RerankRequest, RerankResult
-    from .endpoints.score import ScoreRequest
+    from .endpoints.score import ScoreRequest, Scores
     from .endpoints.tokenize import DetokenizeRequest, TokenizeRequest
     from .endpoints.transcribe import TranscriptionRequest
     from .endpoints.translate import TranslationRequest
@@ -50,7 +51,10 @@ if TYPE_CHECKING:
     from .profiles import Profile
     from .server import ModelInfo, ServerInfo, ServerVersion
     from .vectors.embeddings import Embeddings
+    from .vectors.maxsim import maxsim
     from .vectors.quantized import QuantizedEmbeddings
+    from .vectors.sparse import SparseEmbeddings
+    from .vectors.tokens import TokenEmbeddings
 
 __all__ = [
     "APIConnectionError",
@@ -60,6 +64,8 @@ __all__ = [
     "AuthenticationError",
     "BadRequestError",
     "Block",
+    "Classification",
+    "ClassifyRequest",
     "Client",
     "CohereEmbedRequest",
     "CohereEmbeddings",
@@ -88,11 +94,16 @@ __all__ = [
     "Response",
     "ResponseError",
     "ScoreRequest",
+    "Scores",
     "Segment",
     "ServerDefectWarning",
     "ServerInfo",
     "ServerOverloadedError",
     "ServerVersion",
+    "SparseEmbeddings",
+    "TokenClassifyRequest",
+    "TokenEmbedRequest",
+    "TokenEmbeddings",
     "TokenizeRequest",
     "Transcript",
     "TranscriptionRequest",
@@ -102,6 +113,7 @@ __all__ = [
     "Usage",
     "VLLMModalitiesError",
     "VLLMModalitiesWarning",
+    "maxsim",
 ]
 
 # Where each name lives: a name's module is loaded when the name is first used, so that importing
@@ -116,9 +128,9 @@ _HOMES = {
     "endpoints.cohere_embed": ("CohereEmbedRequest", "CohereEmbeddings"),
     "endpoints.embeddings": ("EmbeddingRequest",),
     "endpoints.ocr": ("OCRRequest",),
-    "endpoints.pooling": ("PoolingRequest",),
+    "endpoints.pooling": ("PoolingRequest", "TokenClassifyRequest", "TokenEmbedRequest"),
     "endpoints.rerank": ("RankedDocument", "RerankRequest", "RerankResult"),
-    "endpoints.score": ("ScoreRequest",),
+    "endpoints.score": ("ScoreRequest", "Scores"),
     "endpoints.tokenize": ("DetokenizeRequest", "TokenizeRequest"),
     "endpoints.transcribe": ("TranscriptionRequest",),
     "endpoints.translate": ("TranslationRequest",),
@@ -148,6 +160,10 @@ _HOMES = {
     "server": ("ModelInfo", "ServerInfo", "ServerVersion"),
     "vectors.embeddings": ("Embeddings",),
     "vectors.quantized": ("QuantizedEmbeddings",),
+    "vectors.tokens": ("TokenEmbeddings",),
+    "vectors.maxsim": ("maxsim",),
+    "endpoints.classify": ("Classification", "ClassifyRequest"),
+    "vectors.sparse": ("SparseEmbeddings",),
 }
 
 

@@ -15,6 +15,7 @@ import anyio
 import anyio.to_thread
 
 from ._flow import Alone, Done, Flow, Request, Response, Sleep, Step, Together, Work, step
+from ._places import Places
 from ._transport import AsyncTransport, SyncTransport
 from .errors import APITimeoutError, VLLMModalitiesError
 
@@ -27,7 +28,7 @@ class Driver:
     def __init__(self, transport: SyncTransport, max_concurrency: int) -> None:
         self.transport = transport
         self._max_concurrency = max_concurrency
-        self._places = threading.Semaphore(max_concurrency)
+        self._places = Places(max_concurrency, threading.Event)
         self._helpers = threading.Semaphore(max_concurrency)
         self._alone = threading.Lock()
 
@@ -70,12 +71,12 @@ class Driver:
             self._alone.release()
 
     def _send(self, request: Request) -> Response:
-        if not self._places.acquire(timeout=_left(request.ends)):
-            raise _too_late(request)
-        try:
-            return self.transport.send(_within_deadline(request))
-        finally:
-            self._places.release()
+        with self._places.turn(request.window) as turn:
+            if not turn.ready.wait(_left(request.ends)):
+                raise _too_late(request)
+            request = _within_deadline(request)
+            with turn.window.judging():
+                return self.transport.send(request)
 
     def _together(self, wanted: Together[T]) -> list[T | VLLMModalitiesError]:
         queue = _Queue(wanted)
@@ -119,7 +120,7 @@ class AsyncDriver:
     def __init__(self, transport: AsyncTransport, max_concurrency: int) -> None:
         self.transport = transport
         self._max_concurrency = max_concurrency
-        self._places = anyio.Semaphore(max_concurrency)
+        self._places = Places(max_concurrency, anyio.Event)
         self._alone = anyio.Lock()
 
     async def run(self, flow: Flow[T]) -> T:
@@ -162,14 +163,14 @@ class AsyncDriver:
             self._alone.release()
 
     async def _send(self, request: Request) -> Response:
-        with anyio.move_on_after(_left(request.ends)) as scope:
-            await self._places.acquire()
-        if scope.cancelled_caught:
-            raise _too_late(request)
-        try:
-            return await self.transport.send(_within_deadline(request))
-        finally:
-            self._places.release()
+        with self._places.turn(request.window) as turn:
+            with anyio.move_on_after(_left(request.ends)):
+                await turn.ready.wait()
+            if not turn.ready.is_set():
+                raise _too_late(request)
+            request = _within_deadline(request)
+            with turn.window.judging():
+                return await self.transport.send(request)
 
     async def _together(self, wanted: Together[T]) -> list[T | VLLMModalitiesError]:
         queue = _Queue(wanted)
@@ -181,8 +182,12 @@ class AsyncDriver:
                 except Exception as error:
                     queue.failed(place, error)
 
+        width = queue.width(self._max_concurrency)
+        if width == 1:  # as for most calls, and a task costs more than sending a request
+            await pull()
+            return queue.outcomes()
         async with anyio.create_task_group() as group:
-            for _ in range(queue.width(self._max_concurrency)):
+            for _ in range(width):
                 group.start_soon(pull)
         return queue.outcomes()
 

@@ -44,13 +44,12 @@ def exchange(context: Context, replicas: Sequence[Replica], ask: Ask) -> Flow[Re
         if pauses:
             yield from Sleep(pauses.pop())
         with attempt:
-            return (yield from _round(clock, replicas, ask, ends))
+            return (yield from _round(context, replicas, ask, ends))
 
 
-def _round(
-    clock: Callable[[], float], replicas: Sequence[Replica], ask: Ask, ends: float
-) -> Flow[Response]:
+def _round(context: Context, replicas: Sequence[Replica], ask: Ask, ends: float) -> Flow[Response]:
     """Each server once, until one answers; a failing one is set aside."""
+    clock = context.fleet.clock
     last: VLLMModalitiesError | None = None
     for replica in _by_load(replicas, clock()):
         if last is not None and clock() >= ends:
@@ -60,7 +59,9 @@ def _round(
                 response = yield from ask(replica, ends - clock())
         except VLLMModalitiesError as error:
             if is_transient(error):
-                replica.failed(error, clock())
+                # A call that ran out of time while it stood in line says nothing of the server.
+                if context.ends is None or clock() < context.ends:
+                    replica.failed(error, clock())
             elif not isinstance(error, UnsupportedTaskError):
                 raise
             last = error
@@ -72,8 +73,13 @@ def _round(
 
 
 def _by_load(replicas: Sequence[Replica], now: float) -> list[Replica]:
-    """Least outstanding first; those set aside come last, the soonest back first."""
-    return sorted(replicas, key=lambda r: (max(r.aside_until - now, 0.0), r.outstanding))
+    """Least outstanding first, then those with all they bear; those set aside come last."""
+
+    def rank(replica: Replica) -> tuple[float, bool, int]:
+        aside = max(replica.aside_until - now, 0.0)
+        return aside, replica.outstanding >= replica.window.limit, replica.outstanding
+
+    return sorted(replicas, key=rank)
 
 
 def get(context: Context, replica: Replica, path: str, timeout: float) -> Flow[Response]:
@@ -87,6 +93,7 @@ def get(context: Context, replica: Replica, path: str, timeout: float) -> Flow[R
             headers={**replica.headers, **context.options.headers},
             timeout=min(seconds, timeout),
             ends=context.ends,
+            window=replica.window,
         )
         return (yield from request)
 
@@ -114,6 +121,7 @@ def post(context: Context, replicas: Sequence[Replica], body: RequestModel) -> F
             headers={**replica.headers, **context.options.headers},
             timeout=seconds,
             ends=context.ends,
+            window=replica.window,
         )
         response = yield from _spelled(replica, body, request)
         return replace(response, findings=findings, release=info.version)
@@ -131,10 +139,11 @@ def _spelled(replica: Replica, body: RequestModel, request: Request) -> Flow[Res
                 raise
             replica.lacks(path)
         except InternalServerError as error:
-            if error.status_code != 501:
+            if not _is_missing_task(error):
                 raise
             replica.lacks(body.TASK)
-            raise UnsupportedTaskError(f"{replica.url} says: {error.message}") from error
+            cure = "; a model with a vector a token has embed_tokens()" * (body.TASK == "embed")
+            raise UnsupportedTaskError(f"{replica.url} says: {error.message}{cure}") from error
     raise UnsupportedTaskError(
         f"{replica.url} has no route {' or '.join(body.PATHS)}: its model does not do this;"
         " `client.servers()` shows what each server does"
@@ -147,6 +156,11 @@ def _paths(replica: Replica, body: RequestModel) -> Iterator[str]:
     for path in body.PATHS:
         if (not listed or path in listed) and path not in replica.unlisted:
             yield path
+
+
+def _is_missing_task(error: InternalServerError) -> bool:
+    """Other 501s are about one request, such as "Only base64 data URLs are supported for now."."""
+    return error.status_code == 501 and "does not support" in error.message
 
 
 def _is_missing_route(error: NotFoundError) -> bool:

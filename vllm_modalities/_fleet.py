@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import SplitResult, unquote, urlsplit, urlunsplit
 
 from ._inputs import invalid
+from ._places import Window
 from .errors import (
     APIConnectionError,
     APITimeoutError,
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 BaseURL = str | Sequence[str] | Mapping[str, str | Sequence[str]]
 
 # A DNS name, an IPv4 or an IPv6 address, as far as it matters here.
-_HOST = re.compile(r"(?!.*\.\.)[\w.~%-]+|[0-9a-f:.]+(%\w+)?", re.IGNORECASE)
+_HOST = re.compile(r"[\w~%-]{1,63}(\.[\w~%-]{1,63})*\.?|(?=.*:)[0-9a-f:.]+(%\w+)?", re.IGNORECASE)
 
 KNOWN_FOR = 300.0  # seconds until a server is asked again who it is
 FIRST_ASIDE, LONGEST_ASIDE = 1.0, 30.0  # seconds that a failing server is set aside
@@ -46,6 +47,8 @@ class Replica:
         unlisted: Tasks and paths that it turned out not to have.
         remembered: What answers have shown beside that, such as its model's own names for input
             types; gone when it comes back as another release.
+        outstanding: Requests to it that are not over, waiting or in flight.
+        window: How many of them may be in flight.
     """
 
     def __init__(self, url: str, tasks: frozenset[str] | None = None) -> None:
@@ -57,6 +60,7 @@ class Replica:
         self.unlisted: frozenset[str] = frozenset()
         self.remembered: dict[str, str] = {}
         self.outstanding = 0
+        self.window = Window()
         self.failures = 0
         self.aside_until = float("-inf")
         self._lock = threading.Lock()
@@ -131,6 +135,8 @@ class Replica:
 
         assert self.info is not None, "a server is known before it is asked anything"
         model = self.info.model(name) or ModelInfo(name or "")
+        if (embedding_size or model.embedding_size) == model.embedding_size and matryoshka is None:
+            return
         if model in self.info.models:
             models = tuple(updated(m) if m.id == model.id else m for m in self.info.models)
             self.info = replace(self.info, models=models)
@@ -191,6 +197,7 @@ def _address(url: str) -> tuple[str, dict[str, str]]:
         raise _wrong_url(f"an address must be a text, not {type(url).__name__}")
     parts = urlsplit("")
     with suppress(ValueError):  # whose words, and context, would show a password
+        url.encode()
         parts = urlsplit(url if "://" in url else f"http://{url}")
     host, rest = parts.hostname, parts.path + parts.query + parts.fragment
     # An unquoted password with `/` or `#` in it ends up behind the host.
@@ -198,6 +205,8 @@ def _address(url: str) -> tuple[str, dict[str, str]]:
         raise _wrong_url(_hint(url))
     if parts.scheme not in ("http", "https"):
         raise _wrong_url(f"{parts.scheme}://{host} is not HTTP")
+    if parts.query or parts.fragment:
+        raise _wrong_url("behind ? or # stands what no request could carry")
     headers = {}
     if parts.username is not None:
         pair = f"{unquote(parts.username)}:{unquote(parts.password or '')}"

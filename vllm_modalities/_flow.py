@@ -16,10 +16,12 @@ from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeAlias, TypeVar
 import pydantic
 import pydantic_core
 
+from ._printable import printable
 from ._secrets import hidden_in
 from .errors import Finding, ResponseError, VLLMModalitiesError
 
 if TYPE_CHECKING:
+    from ._places import Window
     from .server import ServerVersion
 
 Hide: TypeAlias = Callable[[str], str]
@@ -76,7 +78,8 @@ class Response:
             raise self.fault(f"the answer is not JSON: {error}") from None
         # vLLM 0.15 and gateways answer some errors with status 200.
         if isinstance(body, dict) and (body.get("error") or body.get("object") == "error"):
-            raise self.fault(f"HTTP {self.status} with an error body: {said(self.body)}")
+            words = said(self.body, self.hidden)
+            raise self.fault(f"HTTP {self.status} with an error body: {words}")
         return body
 
     def parse(self, model: type[Body]) -> Body:
@@ -102,8 +105,8 @@ class Response:
         )
 
 
-def said(body: bytes | bytearray, limit: int = 500) -> str:
-    """What an error body says, in any of the shapes that vLLM and gateways use.
+def said(body: bytes | bytearray, hide: Hide = str, limit: int = 500) -> str:
+    """What an error body says, in any of the shapes that vLLM and gateways use; safe to print.
 
     Source: vLLM 0.16.0 to 0.33.0: `{"error": {"message": ...}}`, `{"error": "Unauthorized"}` from
     the key check, `{"detail": ...}` from the router; `{"message": ...}` from Cohere-like gateways.
@@ -112,11 +115,12 @@ def said(body: bytes | bytearray, limit: int = 500) -> str:
     try:
         found = json.loads(text)
     except (ValueError, RecursionError):
-        return text[:limit]
+        found = text
     for key in ("error", "message", "detail"):
         if isinstance(found, dict) and found.get(key):
             found = found[key]
-    return (found if isinstance(found, str) else text)[:limit]
+    # Hidden first: the beginning of a secret that the cut goes through would stay.
+    return printable(hide(found if isinstance(found, str) else text))[:limit]
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,6 +142,7 @@ class Request(Step[Response]):
         headers: Beside those that the client adds.
         timeout: Seconds for this exchange.
         ends: `clock()` time at which the whole call must be over; None is unbounded.
+        window: What bounds the requests in flight to that server; None is the client's bound alone.
     """
 
     method: str
@@ -148,6 +153,7 @@ class Request(Step[Response]):
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
     timeout: float = 600.0
     ends: float | None = None
+    window: Window | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True, slots=True)

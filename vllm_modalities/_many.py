@@ -8,12 +8,14 @@ from typing import Literal, Protocol, TypeVar
 from ._flow import Flow, Together
 from .errors import (
     APIConnectionError,
+    APIStatusError,
     APITimeoutError,
     AuthenticationError,
     BadRequestError,
     InvalidRequestError,
     NotFoundError,
     PartialFailureError,
+    ResponseError,
     UnsupportedTaskError,
     VLLMModalitiesError,
 )
@@ -23,6 +25,12 @@ Failure = tuple[int, VLLMModalitiesError]
 # Does the items at these positions, and gives those that failed by themselves.
 Run = Callable[[Sequence[int]], Flow[list[Failure]]]
 Harmless = Callable[[], Flow[None]]
+Ask = Callable[[], Flow[VLLMModalitiesError | None]]
+
+IN_A_ROW = 8
+"""Batches that fail, with all their tries, and none that succeeds between them: then the servers
+are at fault, and no further batch begins. So a server that is down gets at most
+(max_concurrency + IN_A_ROW - 1) * (1 + max_retries) requests of a call, however many its items."""
 
 
 class _Many(Protocol):
@@ -58,6 +66,22 @@ def is_shared(error: VLLMModalitiesError) -> bool:
     )
 
 
+class _Streak:
+    """How many batches have failed in a row, by no fault of their items."""
+
+    def __init__(self) -> None:
+        self._length = 0
+
+    def ends(self) -> None:
+        self._length = 0
+
+    def is_too_long(self, error: VLLMModalitiesError) -> bool:
+        """Note one more failure, and say whether it shows that the servers are at fault."""
+        if isinstance(error, APIConnectionError | APIStatusError | ResponseError):
+            self._length += 1
+        return self._length >= IN_A_ROW
+
+
 def each(
     work: Sequence[Sequence[int]], run: Run, harmless: Harmless, *, on_error: OnError
 ) -> Flow[list[Failure]]:
@@ -72,10 +96,14 @@ def each(
     Returns:
         (position, error) of each item that failed, by position.
     """
-    stop: Callable[[VLLMModalitiesError], bool] = is_shared
-    if on_error == "raise":
-        stop = bool  # any error
-    outcomes = yield from Together([_batch(batch, run, harmless, on_error) for batch in work], stop)
+    streak = _Streak()
+
+    def stop(error: VLLMModalitiesError) -> bool:
+        return on_error == "raise" or is_shared(error) or streak.is_too_long(error)
+
+    ask = _once(harmless)
+    flows = [_batch(batch, run, ask, streak, on_error) for batch in work]
+    outcomes = yield from Together(flows, stop)
     failures: list[Failure] = []
     for batch, outcome in zip(work, outcomes, strict=True):
         if isinstance(outcome, VLLMModalitiesError):
@@ -87,8 +115,13 @@ def each(
     return sorted(failures, key=lambda failure: failure[0])
 
 
-def settle(results: R, failures: Sequence[Failure], *, on_error: OnError) -> R:
+def settle(
+    results: R, failures: Sequence[Failure], *, on_error: OnError, count: int | None = None
+) -> R:
     """`results`, or the error that `failures` amount to.
+
+    Args:
+        count: How many items there were, where `results` has not one for each.
 
     Raises:
         VLLMModalitiesError: The only item's own error, or the one that all items share.
@@ -96,62 +129,74 @@ def settle(results: R, failures: Sequence[Failure], *, on_error: OnError) -> R:
     """
     if not failures:
         return results
-    first = failures[0][1]
-    words = {str(error) for _, error in failures}
-    if len(failures) == len(results) and len(words) == 1:
+    first, count = failures[0][1], len(results) if count is None else count
+    words = {
+        "out of time" if isinstance(error, APITimeoutError) else str(error) for _, error in failures
+    }
+    if len(failures) == count and len(words) == 1:
         raise first
     if on_error == "return":
         return results
-    raise PartialFailureError(results, failures)
+    raise PartialFailureError(results, failures, count=count)
 
 
 def _batch(
-    batch: Sequence[int], run: Run, harmless: Harmless, on_error: OnError
+    batch: Sequence[int], run: Run, harmless: Ask, streak: _Streak, on_error: OnError
 ) -> Flow[list[Failure]]:
     try:
         failures = yield from run(batch)
-    except VLLMModalitiesError as error:
-        if is_shared(error) or on_error == "raise":
+    except BadRequestError as error:
+        streak.ends()  # a server that refuses is there
+        if on_error == "raise":
             raise
         return (yield from _refused(batch, run, harmless, error))
+    streak.ends()
     if failures and on_error == "raise":
         raise failures[0][1]
     return failures
 
 
 def _refused(
-    batch: Sequence[int], run: Run, harmless: Harmless, error: VLLMModalitiesError
+    batch: Sequence[int], run: Run, harmless: Ask, error: BadRequestError
 ) -> Flow[list[Failure]]:
-    """Which items of a failed batch are at fault; only what the server refused is looked into."""
-    if len(batch) == 1 or not isinstance(error, BadRequestError):
+    """Which items of a refused batch are at fault."""
+    if len(batch) == 1:
         return [(place, error) for place in batch]
     middle = len(batch) // 2
     halves = (batch[:middle], batch[middle:])
     outcomes = yield from Together([run(half) for half in halves], is_shared)
-    if _same(outcomes) and (yield from _refuses_all(harmless, outcomes)):
+    if _same(outcomes) and _same([(yield from harmless()), *outcomes]):
         return [(place, error) for place in batch]
     failures: list[Failure] = []
     for half, outcome in zip(halves, outcomes, strict=True):
-        if isinstance(outcome, VLLMModalitiesError):
+        if isinstance(outcome, BadRequestError):
+            failures += yield from _refused(half, run, harmless, outcome)
+        elif isinstance(outcome, VLLMModalitiesError):
             if is_shared(outcome):
                 raise outcome
-            failures += yield from _refused(half, run, harmless, outcome)
+            failures += [(place, outcome) for place in half]
         else:
             failures += outcome
     return failures
 
 
-def _refuses_all(harmless: Harmless, outcomes: Sequence[object]) -> Flow[bool]:
-    """Whether a harmless item is refused in the same words as both halves.
+def _once(harmless: Harmless) -> Ask:
+    """What the server says to a harmless item: None, or an error; asked until it is one or other.
 
-    Then no item is at fault. Two over-long texts are refused in the same words too, so the halves
-    alone prove nothing.
+    If it is refused in the same words as both halves of a batch, then no item is at fault. Two
+    over-long texts are refused in the same words too, so the halves alone prove nothing.
     """
-    try:
-        yield from harmless()
-    except BadRequestError as error:
-        return _same([error, *outcomes])
-    return False
+    known: list[BadRequestError | None] = []
+
+    def ask() -> Flow[VLLMModalitiesError | None]:
+        if known:
+            return known[0]
+        (outcome,) = yield from Together([harmless()])
+        if outcome is None or isinstance(outcome, BadRequestError):
+            known.append(outcome)
+        return outcome
+
+    return ask
 
 
 def _same(outcomes: Sequence[object]) -> bool:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 import pydantic
+from pydantic_core import CoreSchema
 
 from ._flow import Response
 from .errors import Finding
@@ -30,9 +32,30 @@ class Usage:
 
 
 class AnswerModel(pydantic.BaseModel):
-    """Base of the answers' bodies: what is not read is not an error."""
+    """Base of the answers' bodies: what is not read is not an error.
+
+    A list is read up to its first fault: a million faults in 3 MB would take a gigabyte.
+    """
 
     model_config = pydantic.ConfigDict(frozen=True, extra="ignore", defer_build=True)
+
+    @classmethod
+    def __get_pydantic_core_schema__(
+        cls, source: type[pydantic.BaseModel], handler: pydantic.GetCoreSchemaHandler
+    ) -> CoreSchema:
+        schema = handler(source)
+        _fail_fast(schema)
+        return schema
+
+
+def _fail_fast(schema: Any) -> None:
+    """Let every list in `schema` end at its first fault."""
+    if isinstance(schema, dict):
+        if schema.get("type") in ("list", "tuple"):
+            schema["fail_fast"] = True
+        schema = list(schema.values())
+    for part in schema if isinstance(schema, list) else ():
+        _fail_fast(part)
 
 
 class UsageBody(AnswerModel):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from .errors import APIConnectionError, APIStatusError, ResponseError
+from .errors import APIConnectionError, APIStatusError, APITimeoutError, ResponseError
 
 if TYPE_CHECKING:
     import tenacity
@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 RETRIED_STATUSES = frozenset({408, 425, 429, 502, 503, 504})
 """Statuses that a later try may change. 500 is not one: vLLM gives it to requests that fail
 every time, such as an image URL that it cannot fetch (seen on 0.32.0)."""
+
+OVERLOAD_STATUSES = frozenset({429, 503, 504})
 
 FIRST_WAIT, LONGEST_WAIT, JITTER = 0.25, 8.0, 0.5  # seconds
 
@@ -26,6 +28,13 @@ def is_transient(error: BaseException) -> bool:
             return error.cut
         case _:
             return isinstance(error, APIConnectionError)
+
+
+def is_overload(error: BaseException) -> bool:
+    """Whether the server, or a gateway before it, had more to do than it could do in time."""
+    if isinstance(error, APIStatusError):
+        return error.status_code in OVERLOAD_STATUSES
+    return isinstance(error, APITimeoutError)
 
 
 def policy(

@@ -239,8 +239,11 @@ def _unknown_release(url: str) -> Finding:
 
 
 def _unsupported(context: Context, wanted: type[RequestModel]) -> UnsupportedTaskError:
+    infos = _infos(context)
+    per_token = wanted.TASK == "embed" and any("embed_tokens" in info.tasks for info in infos)
+    cure = " A model with a vector a token has embed_tokens()." * per_token
     return UnsupportedTaskError(
-        f"no configured server does {wanted.TASK!r}: {tell(_infos(context))}. If one does all"
+        f"no configured server does {wanted.TASK!r}: {tell(infos)}.{cure} If one does all"
         f" the same, say so: Client({{{wanted.TASK!r}: 'http://…'}})"
     )
 

@@ -11,7 +11,7 @@ from ._inputs import invalid
 
 APIKey = str | Callable[[], str] | None
 
-_TELLING = re.compile(r"auth|key|token|secret|cookie", re.IGNORECASE)
+_TELLING = re.compile(r"auth|key|token|secret|cookie|pass|credential", re.IGNORECASE)
 SHORTEST = 3  # characters; hiding less would garble every message
 
 
@@ -42,8 +42,9 @@ def hidden_in(content: bytes | bytearray, hide: Callable[[str], str]) -> bytes:
 
 
 def _parts(value: str) -> Iterator[str]:
-    """A header's value, what follows its scheme, and the password in a Basic pair."""
+    """A header's value, what follows its scheme, cookies, and the password in a Basic pair."""
     yield value
+    yield from (cookie.partition("=")[2] for cookie in value.split("; "))
     scheme, _, credentials = value.partition(" ")
     yield credentials
     if scheme.lower() == "basic":

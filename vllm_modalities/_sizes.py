@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from .endpoints.embeddings import EmbeddingRequest
 
 # vllm/pooling_params.py, 0.16.0 to 0.25.1 and from 0.26.0.
-_WIDTH = re.compile(r"dimensions in range \[1, (\d+)\]")
-_LIST = re.compile(r"only supports (?:Matryoshka dimensions )?\[([\d, ]+)\]")
+_WIDTH = re.compile(r"dimensions in range \[1, (\d{1,6})\]")
+_LIST = re.compile(r"only supports (?:Matryoshka dimensions )?\[(\d{1,6}(?:, ?\d{1,6})*)\]")
 _ANY = re.compile(r"must be greater than 0")
 _NONE = re.compile(r"does not support matryoshka", re.IGNORECASE)
 

@@ -18,13 +18,18 @@ from ._inputs import at_least, invalid
 from ._secrets import APIKey, check_key
 from ._stream import async_results, results
 from ._transport import AsyncTransport, SyncTransport
-from .endpoints import pooling, score, tokenize  # noqa: F401 - bodies that `send` takes
+from .endpoints import tokenize  # noqa: F401 - bodies that `send` takes
+from .endpoints.classify import classify
 from .endpoints.embed import embed
 from .endpoints.embed_iter import embed_iter
+from .endpoints.embed_sparse import embed_sparse
+from .endpoints.embed_tokens import embed_tokens
 from .endpoints.ocr import ocr
 from .endpoints.rerank import rerank
+from .endpoints.score import score
 from .endpoints.send import send
 from .endpoints.servers import servers
+from .endpoints.token_classify import token_classify
 from .endpoints.transcribe import transcribe
 from .endpoints.translate import translate
 from .gates import Validation
@@ -45,7 +50,12 @@ class _Endpoints:
 
     embed = Endpoint(embed)
     embed_iter = StreamEndpoint(embed_iter)
+    embed_tokens = Endpoint(embed_tokens)
+    embed_sparse = Endpoint(embed_sparse)
     rerank = Endpoint(rerank)
+    score = Endpoint(score)
+    classify = Endpoint(classify)
+    token_classify = Endpoint(token_classify)
     transcribe = Endpoint(transcribe)
     translate = Endpoint(translate)
     ocr = Endpoint(ocr)
@@ -172,7 +182,8 @@ class Client(_Endpoints):
         profiles: Facts about models of your own; they go before the built-in ones.
         headers: Sent with every request.
         http_client: A configured `httpx.Client` (`httpx.AsyncClient` for `AsyncClient`), or
-            httpx2's, to send with; it stays yours to close.
+            httpx2's, to send with; it stays yours to close. None takes connections of our own, or
+            httpx where the environment names a proxy.
         keep_raw: Keep the servers' own answers on `.raw` of every result.
 
     Raises:

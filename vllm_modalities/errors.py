@@ -25,6 +25,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from ._printable import printable
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
@@ -55,6 +57,9 @@ class Finding:
 
 class VLLMModalitiesError(Exception):
     """Base class of every error this package raises."""
+
+    def __str__(self) -> str:
+        return printable(super().__str__())  # servers' words are in it
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Errors cross process boundaries, and their constructors take more than `args`.
@@ -216,14 +221,22 @@ class PartialFailureError(VLLMModalitiesError):
     """Some of many items failed; what succeeded is kept.
 
     Attributes:
-        results: Same length as the input, in place: NaN rows or None where an item failed.
+        results: Same length as the input, in place: NaN rows or None where an item failed; a
+            ranking has those that did not fail.
         failures: (index of the item, its error), by index.
     """
 
-    def __init__(self, results: Any, failures: Sequence[tuple[int, VLLMModalitiesError]]) -> None:
+    def __init__(
+        self,
+        results: Any,
+        failures: Sequence[tuple[int, VLLMModalitiesError]],
+        *,
+        count: int | None = None,
+    ) -> None:
         index, first = failures[0]
+        count = len(results) if count is None else count
         super().__init__(
-            f"{len(failures)} of {len(results)} items failed; the first, item {index}: {first} "
+            f"{len(failures)} of {count} items failed; the first, item {index}: {first} "
             "`.results` has the others, `.failures` every error;"
             ' on_error="return" gives both without raising.'
         )

@@ -1,4 +1,4 @@
-"""The page that adds `classify`: its file works as it stands there, bound by its one line."""
+"""The page that shows `classify`: its file works as it stands there, bound by its one line."""
 
 import json
 import re
@@ -144,6 +144,11 @@ def shorten(found: Any) -> None:
 def test_an_answer_without_one_row_a_text_is_an_error(classify: Call, edit: Call) -> None:
     with pytest.raises(ResponseError):
         classify(server(edit=edit), ["good", "bad"])
+
+
+def test_the_page_shows_the_file_itself() -> None:
+    file = ROOT / "vllm_modalities" / "endpoints" / "classify.py"
+    assert file.read_text() == FILE
 
 
 def test_the_page_counts_the_lines_of_its_file() -> None:

@@ -170,6 +170,7 @@ def test_every_argument_type_of_a_method_is_explained_or_known() -> None:
         "RequestModel",
         "Any",
         "None",
+        "True",
         "Literal",
         "Sequence",
         "Iterable",

@@ -23,9 +23,14 @@ from vllm_modalities._rig import Rig
 EXAMPLES = ROOT / "examples"
 ASSETS = EXAMPLES / "assets"
 JOBS = ("embed", "rerank", "whisper-base", "deepseek-ocr")
+MORE = (
+    "embed-tokens",
+    "classify",
+    "qwen3-embed",
+)  # which pages and examples name by their addresses
 
 pytestmark = [
-    pytest.mark.servers(*JOBS),
+    pytest.mark.servers(*JOBS, *MORE),
     # A page that sends a request that is known to be doubtful would say so.
     pytest.mark.filterwarnings("error"),
 ]
@@ -82,7 +87,8 @@ def rewritten(urls: dict[str, str]) -> dict[str, str]:
     """Addresses in a page, and what stands for them here.
 
     `Client("http://localhost:8000")` is `Client(None)`, which takes $VLLM_BASE_URL;
-    `http://gpu1:8000` to `gpu4` are the servers of the four jobs, in the order of `JOBS`.
+    `http://gpu1:8000` to `gpu4` are the servers of the four jobs, in the order of `JOBS`; then come
+    those of `MORE`.
     """
     numbered = enumerate(urls.values(), 1)
     return {r'\("http://localhost:8000"': "(None"} | {
@@ -93,16 +99,15 @@ def rewritten(urls: dict[str, str]) -> dict[str, str]:
 @pytest.mark.usefixtures("folder", "closed")
 @pytest.mark.parametrize("page", BLOCKS, ids=lambda page: str(page.relative_to(ROOT)))
 def test_the_blocks_of_a_page_do_what_they_say(
-    page: Path, servers: Rig, urls: dict[str, str], namespace: dict[str, Any]
+    page: Path, urls: dict[str, str], servers: Rig, namespace: dict[str, Any]
 ) -> None:
     from vllm_modalities._wire import TASKS
 
-    rewrite = rewritten(urls) | {"http://chat-embedder:8000": servers["qwen3-embed"].base_url}
-
     before = {task: list(kinds) for task, kinds in TASKS.items()}
+    every = urls | {name: servers[name].base_url for name in MORE}
     try:
         for block in blocks(page):
-            run(block, namespace, rewrite)
+            run(block, namespace, rewritten(every))
     finally:
         TASKS.clear()
         TASKS.update(before)
@@ -162,7 +167,23 @@ def many(printed: str, _: Path) -> None:
     assert printed.count("vLLM 0.32.0") == len(JOBS)
 
 
+def own(printed: str, _: Path) -> None:
+    *ranked, last = printed.splitlines()
+    assert [line.startswith("note ") for line in ranked] == [True, True]
+    assert re.search(r"Scores\(2 x \d+, model='cross-encoder'\)", last)
+
+
+def late(printed: str, _: Path) -> None:
+    title, *ranked = printed.splitlines()
+    assert "int8" in title
+    scores = [float(line.split()[0]) for line in ranked]
+    assert len(scores) == 3
+    assert scores == sorted(scores, reverse=True)
+
+
 CHECKS: dict[str, Check] = {
+    "late_interaction": late,
+    "rank_your_own": own,
     "embed_search": search,
     "embed_many": embed_many,
     "rerank": rerank,
@@ -177,11 +198,14 @@ def test_every_example_is_checked() -> None:
 
 
 @pytest.mark.parametrize("name", CHECKS)
-def test_an_example_runs_and_is_right(name: str, urls: dict[str, str], tmp_path: Path) -> None:
+def test_an_example_runs_and_is_right(
+    name: str, urls: dict[str, str], servers: Rig, tmp_path: Path
+) -> None:
+    used = [servers["embed-tokens"].base_url] if name == "late_interaction" else [*urls.values()]
     ran = subprocess.run(
         [sys.executable, "-W", "error", str(EXAMPLES / f"{name}.py")],
         cwd=tmp_path,
-        env={**os.environ, "VLLM_BASE_URL": ",".join(urls.values())},
+        env={**os.environ, "VLLM_BASE_URL": ",".join(used)},
         check=False,
         capture_output=True,
         text=True,

@@ -21,7 +21,7 @@ from _script import (
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vllm_modalities import Embeddings, PartialFailureError, VLLMModalitiesError
+from vllm_modalities import Embeddings, PartialFailureError, RerankResult, VLLMModalitiesError
 
 pytestmark = pytest.mark.filterwarnings("ignore::vllm_modalities.VLLMModalitiesWarning")
 
@@ -89,6 +89,8 @@ def failures(pairs: Sequence[tuple[int, VLLMModalitiesError]]) -> list[object]:
 
 
 def came(result) -> object:
+    if isinstance(result, RerankResult):
+        return result.ranked, result.usage, result.warnings, failures(result.failures)
     return result.vectors.tobytes(), result.usage, result.warnings, failures(result.failures)
 
 

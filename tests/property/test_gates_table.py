@@ -70,6 +70,7 @@ CASES: dict[str, tuple[Fields, Fields]] = {
     "media-io-kwargs-cache": ({"media_io_kwargs": {"a": 1}}, {"media_io_kwargs": {}}),
     "normalize-ignored": ({"normalize": True}, {"use_activation": True}),
     "normalize-removed": ({"normalize": False}, {"use_activation": False}),
+    "negative-token-id": ({"input": ((1, 2), (3, -1))}, {"input": ((1, 2), (3, 0))}),
     "embeddings-message-input": ({"input": (MESSAGE,)}, {"input": ("a",)}),
     "embeddings-message-batch": (
         {"input": None, "messages": ((MESSAGE,), (MESSAGE,))},
@@ -116,6 +117,7 @@ CASES: dict[str, tuple[Fields, Fields]] = {
         {"max_tokens_per_query": 0},
     ),
     "ranking-max-tokens-scores": ({"max_tokens_per_doc": 1}, {"max_tokens_per_doc": 0}),
+    "ranking-bert-logits": ({"use_activation": False}, {"use_activation": True}),
     "ranking-instruction": ({"instruction": "i"}, {}),
     "ranking-chat-template-kwargs": ({"chat_template_kwargs": {}}, {}),
     "ranking-deaf-to-instruction": ({"instruction": "i"}, {}),
@@ -158,6 +160,7 @@ CASES: dict[str, tuple[Fields, Fields]] = {
     "speech-long-glued": ({"duration": 30.01}, {"duration": 30.0}),
     "speech-whisper-prompt": ({"prompt": "p"}, {}),
     "ocr-gibberish": ({}, {}),
+    "ocr-template": ({}, {}),
     "ocr-repetition-detection": ({"repetition_detection": {"a": 1}}, {}),
     "ocr-pixels": ({"pixels": 178_956_971}, {"pixels": 178_956_970}),
 }

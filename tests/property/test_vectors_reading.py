@@ -153,4 +153,13 @@ def test_base64_is_read_without_pybase64_too(monkeypatch) -> None:
 def test_rows_that_are_not_finite_are_all_found(rows) -> None:
     vectors = np.array(rows, np.float32).reshape(-1, 2)
     expected = [place for place, row in enumerate(vectors) if not np.isfinite(row).all()]
-    assert decode.not_finite(vectors) == expected
+    for few in (decode.FEW, 0):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(decode, "FEW", few)
+            assert decode.not_finite(vectors) == expected
+
+
+@given(rows=st.lists(st.lists(st.sampled_from([0, 1, np.nan]), min_size=2, max_size=2), max_size=5))
+def test_rows_of_zeros_alone_are_all_found(rows) -> None:
+    vectors = np.array(rows, np.float32).reshape(-1, 2)
+    assert decode.zeros(vectors) == [place for place, row in enumerate(rows) if row == [0, 0]]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, AsyncIterator, Generator
 from pathlib import Path
-from typing import assert_type
+from typing import Any, assert_type
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from vllm_modalities import (
     AsyncClient,
     BadRequestError,
+    Classification,
     Client,
     CohereEmbeddings,
     CohereEmbedRequest,
@@ -26,7 +27,9 @@ from vllm_modalities import (
     RerankResult,
     Response,
     ServerInfo,
+    TokenEmbeddings,
     Transcript,
+    maxsim,
 )
 
 client = Client(["http://gpu1:8000", "http://gpu2:8000"], api_key=lambda: "key")
@@ -49,7 +52,17 @@ cohere = CohereEmbedRequest(texts=("a",), embedding_types=("float", "ubinary"))
 assert_type(cohere.read(client.send(cohere)), CohereEmbeddings)
 assert_type(client.rerank("a query", ["a"], top_n=1), RerankResult)
 assert_type(client.rerank("a query", ["a"])[0], RankedDocument)
-assert_type(client.rerank("a query", ["a"])[0].document, str)
+assert_type(client.rerank("a query", ["a"])[0].document, Any)
+assert_type(client.rerank("a query", [{"body": "a"}], key="body", on_error="return"), RerankResult)
+assert_type(client.score("a query", ["a"], pairs=False).scores, NDArray[np.float32])
+assert_type(client.classify(["a"]), Classification)
+assert_type(client.embed_tokens(["a"], input_type="query"), TokenEmbeddings)
+assert_type(client.embed_sparse("a").similarity(client.embed_sparse("b")), NDArray[np.float32])
+assert_type(maxsim(np.ones((2, 3)), [np.ones((4, 3))]), NDArray[np.float32])
+assert_type(
+    client.embed_tokens("a").maxsim(client.embed_tokens("b"), top_k=3),
+    tuple[NDArray[np.int64], NDArray[np.float32]],
+)
 assert_type(client.transcribe("talk.wav", language="en"), Transcript)
 assert_type(client.translate(b"...", to_language="en"), Transcript)
 assert_type(client.ocr("page.png", task="text"), Document)

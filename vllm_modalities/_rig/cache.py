@@ -5,11 +5,12 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
+import stat
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from .commands import Report
+from .commands import Report, RigError
 
 MARKER = ".complete"
 
@@ -26,6 +27,21 @@ def cache_folder() -> Path:
     return (shared if shared.is_absolute() else Path.home() / ".cache") / "vllm-modalities"
 
 
+def keep_private(folder: Path) -> None:
+    """Make `folder` for this user alone, if it is not there: what is kept in it is run.
+
+    Raises:
+        RigError: It belongs to another user but root, or anybody may write in it.
+    """
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    found = folder.stat()
+    if found.st_uid not in (os.geteuid(), 0) or found.st_mode & stat.S_IWOTH:
+        raise RigError(
+            f"other users can write in {folder}, and what is kept there is run; set"
+            " VLLM_MODALITIES_CACHE to a folder of your own"
+        )
+
+
 def fingerprint(*ingredients: str | bytes) -> str:
     """A short name for a recipe, that changes when any of its ingredients does."""
     digest = hashlib.sha256()
@@ -40,7 +56,11 @@ def built_once(folder: Path, build: Callable[[Path], None], *, recipe: str, repo
 
     The marker is written last and holds the recipe: a folder whose builder was killed, or whose
     recipe has changed since, is emptied and built again. Of two builders the second waits.
+
+    Raises:
+        RigError: Others can write in the cache folder.
     """
+    keep_private(cache_folder())
     if is_built(folder, recipe):
         return folder
     with locked(folder.with_name(f"{folder.name}.lock"), report):

@@ -23,7 +23,7 @@ from .weights import model_folder
 
 log = logging.getLogger(__name__)
 
-UP_WITHIN = 240.0  # seconds from launch to the first healthy answer
+UP_WITHIN = 400.0  # seconds from launch to the first healthy answer
 STOP_WITHIN = 15.0  # seconds from SIGTERM to SIGKILL
 GONE_WITHIN = 5.0  # seconds that the kernel may take to remove a process group
 POLL = 0.25  # seconds between two looks at a server that starts

@@ -109,6 +109,12 @@ SERVERS: dict[str, Spec] = {
             flags=POOLING,
             random_weights=True,
         ),
+        Spec(
+            "embed-tokens",
+            model="minilm",
+            served_name="minilm-tokens",
+            flags=(*POOLING, "--pooler-config", '{"task": "token_embed"}'),
+        ),
         Spec("whisper-base", model="whisper-base", served_name="whisper-base", flags=SPEECH),
         Spec(
             "whisper-tiny-en",

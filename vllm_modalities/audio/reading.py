@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 BLOCK = 1 << 18  # frames decoded at a time
 RATES = range(1_000, 655_351)  # Hz; FLAC ends at 655,350, and below 1 kHz there is no speech
 CHANNELS = 64  # more columns than this are samples laid out the wrong way
+LOUDEST = 1e30  # 1 is full scale; what is louder overflows where it is resampled
+LONGEST = 12 * 3600  # s; a file of silence may be a ten-thousandth of its sound
+MOST = LONGEST * 2 * 48_000  # numbers in all channels, whatever the rate
 UNKNOWN_LENGTH = 1 << 62  # frames; libsndfile gives 2**63 - 1 for a FLAC written to a pipe
 
 AudioSource: TypeAlias = str | os.PathLike[str] | bytes | BinaryIO | tuple[NDArray[np.generic], int]
@@ -90,10 +93,13 @@ def encode(waveform: Waveform, *, container: Literal["flac", "wav"] = "flac") ->
     """`waveform` as a file of 16-bit samples; `Waveform.clipped` says how many are clipped."""
     import soundfile
 
-    scaled = np.rint(waveform.samples * np.float32(32_768))
-    pcm = np.clip(scaled, -32_768, 32_767).astype(np.int16)
     file = BytesIO()
-    soundfile.write(file, pcm, waveform.rate, format=container.upper(), subtype="PCM_16")
+    with soundfile.SoundFile(
+        file, "w", waveform.rate, channels=1, subtype="PCM_16", format=container.upper()
+    ) as sound:
+        for start in range(0, len(waveform.samples), BLOCK):
+            scaled = np.rint(waveform.samples[start : start + BLOCK] * np.float32(32_768))
+            sound.write(np.clip(scaled, -32_768, 32_767).astype(np.int16))
     return file.getvalue()
 
 
@@ -137,6 +143,8 @@ def _sound(given: Opened) -> SoundFile:
             "pipe, and libsndfile cannot read it; write it to a file, or convert it to WAV."
         )
     _check_rate(sound.samplerate, f"the rate of {given.name}")
+    if sound.channels > CHANNELS:
+        raise MediaError(f"{given.name} has {sound.channels} channels; {CHANNELS} are the most.")
     return sound
 
 
@@ -182,11 +190,16 @@ def _resampled(
     stream = soxr.ResampleStream(native, rate, 1, dtype="float32")
     pieces, frames = [], 0
     for block in blocks:
-        mono = block.mean(axis=1)
-        if not np.isfinite(mono).all():
-            at = (frames + int(np.argmin(np.isfinite(mono)))) / native
+        with np.errstate(over="ignore", invalid="ignore"):
+            mono = block.mean(axis=1)
+            sound = np.abs(mono) <= LOUDEST
+        if not sound.all():
+            at = (frames + int(np.argmin(sound))) / native
             raise MediaError(f"{name} holds a sample at {at:.2f} s that is not a finite number.")
         frames += len(mono)
+        if frames > LONGEST * native or frames * block.shape[1] > MOST:
+            hours = frames / native / 3600
+            raise MediaError(f"{name} goes on after {hours:.1f} hours of sound: cut it first.")
         pieces.append(mono if rate == native else stream.resample_chunk(mono))
     if rate != native:
         pieces.append(stream.resample_chunk(np.empty(0, np.float32), last=True))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import groupby
@@ -11,6 +12,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from .transcript import Segment
 
+# Makes players take its line for times; tried at the first dash of a run alone, so time is linear.
+ARROW = re.compile("(?<!-)-{2,}+>")
 SHOWN = 1_000  # ms that a cue without a length of its own is shown
 SECOND, MINUTE, HOUR = 1_000, 60_000, 3_600_000  # ms
 
@@ -56,8 +59,7 @@ def srt(segments: Iterable[Segment]) -> str:
     blocks = []
     for number, cue in enumerate(cues(segments), 1):
         times = f"{_clock(cue.start, ',')} --> {_clock(cue.end, ',')}"
-        # An arrow makes some players take the line for times.
-        words = (_named(speaker, words).replace("-->", "->") for speaker, words in cue.lines)
+        words = (ARROW.sub("->", _named(speaker, words)) for speaker, words in cue.lines)
         blocks.append("\n".join([str(number), times, *words]) + "\n")
     return "\n".join(blocks)
 
@@ -82,7 +84,10 @@ def _named(speaker: str | None, words: str) -> str:
 
 
 def _voiced(speaker: str | None, words: str) -> str:
-    return f"<v {html.escape(_line(speaker), quote=False)}>{words}</v>" if speaker else words
+    if not speaker:
+        return words
+    voice = ARROW.sub("->", f"<v {html.escape(_line(speaker), quote=False)}>")
+    return f"{voice}{words}</v>"
 
 
 def _clock(time: int, separator: str) -> str:

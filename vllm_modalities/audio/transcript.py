@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from .._printable import printable
 from .subtitles import srt, vtt
 
 SHOWN = 40  # characters of the text that a repr quotes
@@ -123,7 +124,7 @@ class Transcript:
         if self.duration is not None:
             shown.append(f"{self.duration:.1f} s")
         if self.language:
-            shown.append(self.language)
+            shown.append(printable(self.language))
         if self.warnings:
             shown.append(f"warnings: {len(self.warnings)}")
         return f"Transcript({', '.join(shown)})"

@@ -5,6 +5,8 @@ from __future__ import annotations
 import typer
 
 from .demo import demo
+from .rerank import rerank, score
+from .simulate import simulate
 
 app = typer.Typer(
     name="vllm-modalities",
@@ -22,3 +24,6 @@ def _main() -> None:
 
 
 app.command()(demo)
+app.command()(simulate)
+app.command()(rerank)
+app.command()(score)

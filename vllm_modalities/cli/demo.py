@@ -16,6 +16,7 @@ from rich.table import Table
 from rich.text import Text
 
 from .. import Client, UnsupportedTaskError, VLLMModalitiesError
+from .._printable import printable
 from .._rig import RigError, running
 
 SERVERS = ("embed", "rerank", "whisper-base", "deepseek-ocr")
@@ -23,6 +24,7 @@ INSTALLED = Path(__file__).parent / "assets"
 ASSETS = INSTALLED if INSTALLED.is_dir() else Path(__file__).parents[2] / "examples" / "assets"
 ALSO = {"pooling", "tokenize", "detokenize"}  # done by servers, and no job of this demo
 RANDOM = "The weights of this model are random, so what it says is meaningless."
+SIMULATED = "This server is simulated, so what it says is made up."
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +57,7 @@ def rerank(client: Client) -> Shown:
     )
     for rank, found in enumerate(ranking, 1):
         _add(table, str(rank), f"{found.score:.3f}", found.document)
-    note = Text(f"ranked by {ranking.model}, a {ranking.score_type}", style="dim")
+    note = Text(printable(f"ranked by {ranking.model}, a {ranking.score_type}"), style="dim")
     ranked = [{"index": found.index, "score": found.score} for found in ranking]
     values = {"model": ranking.model, "score_type": ranking.score_type, "ranked": ranked}
     return Shown(Group(table, note), values, ranking.model)
@@ -104,28 +106,35 @@ def demo(
         str | None,
         typer.Option(help="Your own servers, comma-separated, instead of ones started here."),
     ] = None,
+    simulated: Annotated[
+        bool,
+        typer.Option("--simulate", help="Simulated servers: no vLLM, no model, a few seconds."),
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON, for machines.")] = False,
 ) -> None:
     """Run every job once on sample inputs, and show what came back.
 
     Without `--base-url` it starts real vLLM servers on this machine's CPU, with small models:
-    the first time, that installs vLLM (about 3 GB) into a cache folder.
+    the first time, that installs vLLM (about 3 GB) into a cache folder. With `--simulate` it
+    starts servers that answer as vLLM was seen to, and says so.
 
     Example: `vllm-modalities demo --base-url http://gpu1:8000,http://gpu2:8000`
     """
     console, progress = Console(), Console(stderr=True)
     try:
-        with _servers(base_url, progress) as (urls, random_models), Client(urls) as client:
-            results = dict(_results(client, console, random_models, quiet=as_json))
-    except (VLLMModalitiesError, RigError) as error:
+        with _servers(base_url, simulated, progress) as (urls, notes), Client(urls) as client:
+            results = dict(_results(client, console, notes, quiet=as_json))
+    except (VLLMModalitiesError, RigError, ImportError) as error:
         progress.print(Text.assemble((f"{type(error).__name__}:", "red"), f" {error}"))
+        if isinstance(error, RigError):
+            progress.print("`vllm-modalities demo --simulate` shows every job without vLLM.")
         raise typer.Exit(1) from None
     if as_json:
-        typer.echo(json.dumps(results, ensure_ascii=False, indent=2))
+        typer.echo(printable(json.dumps(results, ensure_ascii=False, indent=2)))
 
 
 def _results(
-    client: Client, console: Console, random_models: frozenset[str], *, quiet: bool
+    client: Client, console: Console, notes: Mapping[str, str], *, quiet: bool
 ) -> Iterator[tuple[str, Any]]:
     if not quiet:
         console.print(_who(client))
@@ -140,8 +149,8 @@ def _results(
             took = f"  {time.monotonic() - began:.1f} s"
             console.print(Text.assemble((f"\nclient.{name}", "bold"), (took, "dim")))
             console.print(shown.table, highlight=False)
-            if shown.model in random_models:
-                console.print(Text(RANDOM, style="yellow"))
+            if note := notes.get(shown.model or ""):
+                console.print(Text(note, style="yellow"))
 
 
 def _who(client: Client) -> Table:
@@ -160,17 +169,24 @@ def _who(client: Client) -> Table:
 
 @contextmanager
 def _servers(
-    base_url: str | None, progress: Console
-) -> Iterator[tuple[str | list[str], frozenset[str]]]:
-    """Addresses to use, and the names of the models there that have random weights."""
+    base_url: str | None, simulated: bool, progress: Console
+) -> Iterator[tuple[str | list[str], Mapping[str, str]]]:
+    """Addresses to use, and what is to be known of the models there, by name."""
     if base_url is not None:
-        yield base_url, frozenset()
+        yield base_url, {}
+        return
+    if simulated:
+        from ..simulator import simulate
+
+        with simulate() as simulator:
+            progress.print(f"simulated servers of vLLM {simulator.version}")
+            yield simulator.urls, dict.fromkeys(simulator.models, SIMULATED)
         return
     with _reporting(progress) as report, running(SERVERS, report=report) as rig:
         report("all servers are up")
         specs = [rig[name].spec for name in SERVERS]
-        random_models = frozenset(spec.served_name for spec in specs if spec.random_weights)
-        yield [rig[name].base_url for name in SERVERS], random_models
+        notes = {spec.served_name: RANDOM for spec in specs if spec.random_weights}
+        yield [rig[name].base_url for name in SERVERS], notes
 
 
 @contextmanager
@@ -194,8 +210,8 @@ def _reporting(progress: Console) -> Iterator[Callable[[str], None]]:
 
 
 def _add(table: Table, *cells: str | Text) -> None:
-    """One row; what servers and files say is never taken for markup."""
-    table.add_row(*(Text(cell) if isinstance(cell, str) else cell for cell in cells))
+    """One row; what servers and files say is never taken for markup, nor obeyed by a terminal."""
+    table.add_row(*(Text(printable(cell)) if isinstance(cell, str) else cell for cell in cells))
 
 
 def _brief(text: str, limit: int = 160) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import html
 from io import BytesIO
+from itertools import cycle
 from math import ceil, floor
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 # Dark enough for white letters on them; a type keeps its colour within a page.
 COLOURS = ("#b3261e", "#1a5fb4", "#26734d", "#8f4700", "#7b2d8b", "#00696e", "#5c5c00", "#a3195b")
 LABEL = 30  # characters of a type that are drawn
+LETTERS = 400  # pixels that a letter is high at most, also on a strip that is a million long
 MARGIN = 3  # pixels around a type
 SHOWN_WIDTH = 700  # pixels of a page's picture in HTML
 STYLE = (
@@ -39,10 +41,12 @@ def overlay(page: Page) -> Image:
     # `convert` gives the same object for an RGB image that it need not change.
     picture = picture.copy() if picture is page.image else picture
     scale = max(picture.size) / 1000
-    draw, font = ImageDraw.Draw(picture), ImageFont.load_default(max(10, round(14 * scale)))
-    types = list(dict.fromkeys(block.type for block in page.blocks))
+    letters = min(max(10, round(14 * scale)), LETTERS)
+    draw, font = ImageDraw.Draw(picture), ImageFont.load_default(letters)
+    types = dict.fromkeys(block.type for block in page.blocks)
+    colours = dict(zip(types, cycle(COLOURS), strict=False))
     for block in page.blocks:
-        colour = COLOURS[types.index(block.type) % len(COLOURS)]
+        colour = colours[block.type]
         for box in block.boxes:
             edge = (*box[:2], min(box[2], picture.width - 1), min(box[3], picture.height - 1))
             draw.rectangle(edge, outline=colour, width=max(1, round(2 * scale)))

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 # The server's own limit: vLLM v0.25.0, vllm/envs.py, VLLM_MAX_IMAGE_PIXELS.
 MAX_PIXELS = 178_956_970
+BAND = 1 << 20  # pixels whose greys are scaled at a time; as doubles, a page takes gigabytes
 # Left out on purpose: EPS, which Pillow hands to Ghostscript, and TGA, which any bytes may be.
 FORMATS = ("PNG", "JPEG", "MPO", "WEBP", "TIFF", "GIF", "BMP", "DIB", "PPM", "JPEG2000", "AVIF")
 
@@ -74,10 +75,10 @@ def read_image(source: ImageSource) -> PageImage:
     with opened(source) as given:
         if given.kind.family not in (Family.IMAGE, Family.UNKNOWN):
             raise MediaError(_refusal(given))
-        image, frames = _open(given)
+        image, many = _open(given)
         name = f"{given.name}, {given.kind},"
-        many = (f"{name} holds {frames} images: the first was read.",) if frames > 1 else ()
-        return _page(image, name, warnings=many)
+        doubts = (f"{name} holds more images: only the first was read.",) if many else ()
+        return _page(image, name, warnings=doubts)
 
 
 def to_data_url(image: Image) -> str:
@@ -96,15 +97,16 @@ def _refusal(given: Opened) -> str:
     return f"{given.name} is {given.kind}, not an image."
 
 
-def _open(given: Opened) -> tuple[Image, int]:
-    """The image, not yet decoded, and how many pages (TIFF) or pictures (animations) there are."""
+def _open(given: Opened) -> tuple[Image, bool]:
+    """The image, not yet decoded, and whether more pages (TIFF) or pictures follow it."""
     from PIL import Image, UnidentifiedImageError
 
     Image.init()
     try:
         image = Image.open(given.file, formats=[name for name in FORMATS if name in Image.OPEN])
-        # MPO is a camera's JPEG: its second picture is a preview or a depth map.
-        return image, 1 if image.format == "MPO" else int(getattr(image, "n_frames", 1))
+        # MPO is a camera's JPEG: its second picture is a preview or a depth map. To count them all
+        # would take minutes where a small TIFF claims many.
+        return image, image.format != "MPO" and bool(getattr(image, "is_animated", False))
     except (Image.DecompressionBombError, Image.DecompressionBombWarning) as error:
         raise MediaError(f"{given.name} ({given.kind}) has too many pixels: {error}") from error
     except UnidentifiedImageError as error:
@@ -165,8 +167,16 @@ def _greys(values: NDArray[np.generic]) -> NDArray[np.uint8]:
     White is 65,535 for 16 bits. Modes I and F do not say their white: it is the smallest of 1
     (floats only), 255, 65,535 and the image's own maximum that covers the image.
     """
-    exact = np.nan_to_num(values.astype(np.float64), nan=0.0)
+    rows = max(1, BAND // values.shape[1])
+    bands = [slice(top, top + rows) for top in range(0, len(values), rows)]
+
+    def exact(band: slice) -> NDArray[np.float64]:
+        return np.nan_to_num(values[band].astype(np.float64), nan=0.0)
+
     whites = {"u": (65_535,), "i": (255, 65_535), "f": (1, 255, 65_535)}[values.dtype.kind]
-    peak = float(exact.max())
+    peak = max(float(exact(band).max()) for band in bands)
     white = next((white for white in whites if white >= peak), peak)
-    return np.rint(np.clip(exact / white, 0, 1) * 255).astype(np.uint8)
+    greys = np.empty(values.shape, np.uint8)
+    for band in bands:
+        greys[band] = np.rint(np.clip(exact(band) / white, 0, 1) * 255)
+    return greys

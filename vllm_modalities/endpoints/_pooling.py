@@ -83,6 +83,13 @@ class ChatFields(PoolingFields):
         return (item for item in self.input or () if isinstance(item, str))
 
     @property
+    def lowest_id(self) -> int | None:
+        """The lowest of the token ids in `input`; None if there are none."""
+        items = self.input if isinstance(self.input, tuple) else ()
+        ids = [each for item in items for each in (item if isinstance(item, tuple) else (item,))]
+        return min((each for each in ids if isinstance(each, int)), default=None)
+
+    @property
     def has_message_input(self) -> bool:
         """Whether chat messages stand in `input`."""
         return isinstance(self.input, tuple) and _are_messages(self.input)

@@ -1,9 +1,10 @@
-"""The fields that rerank and score share."""
+"""The fields that rerank and score share, and which kind of score a server gives."""
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Iterable, Mapping
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from ..errors import Finding
 from ..server import ServerInfo
@@ -11,6 +12,8 @@ from ._pooling import PoolingFields
 
 Item: TypeAlias = str | Mapping[str, Any]
 """A text, or `{"content": [parts]}` for models that see images."""
+ABOVE_COSINE = 1.01  # half precision may bring a cosine a little above 1
+ScoreType = Literal["cross-encoder", "bi-encoder", "late-interaction"]
 
 
 class RankingFields(PoolingFields):
@@ -24,9 +27,29 @@ class RankingFields(PoolingFields):
     instruction: str | None = None
     chat_template_kwargs: Mapping[str, Any] | None = None
 
+    @abstractmethod
+    def items(self) -> Iterable[Item]:
+        """What is compared with what."""
+
+    def texts(self) -> Iterable[str]:
+        return (item for item in self.items() if isinstance(item, str))
+
     def limits(self, server: ServerInfo) -> Iterable[Finding]:
-        """The token counts against the model's context length."""
+        """What the model cannot read: images, dicts without content, too many tokens."""
         yield from super().limits(server)
+        yield from self._unreadable(server)
+        reserved = sorted(
+            {"chat_template", "tools", "tokenize"} & {*(self.chat_template_kwargs or ())}
+        )
+        if reserved:
+            yield Finding(
+                code="ranking-template-kwargs",
+                severity="error",
+                field="chat_template_kwargs",
+                message=f"chat_template_kwargs may not hold {', '.join(reserved)}, which the server"
+                " sets itself; serve with --chat-template for another template",
+                source="vLLM 0.32.0 vllm/entrypoints/pooling/scoring/io_processor.py",
+            )
         model = server.model(self.model)
         context = model.max_model_len if model else None
         for name in ("max_tokens_per_query", "max_tokens_per_doc"):
@@ -41,3 +64,45 @@ class RankingFields(PoolingFields):
                     source="vLLM 0.20.0 vllm/entrypoints/pooling/scoring/io_processor.py;"
                     " seen on 0.32.0",
                 )
+
+    def _unreadable(self, server: ServerInfo) -> Iterable[Finding]:
+        contents = [item for item in self.items() if not isinstance(item, str)]
+        profile = server.profile(self.model)
+        if any("content" not in item for item in contents):
+            yield Finding(
+                code="ranking-no-content",
+                severity="error",
+                field="documents",
+                message='a dict must be {"content": [parts]}: vLLM does not know Cohere\'s'
+                ' {"text": "…"}. Send the text itself, or use client.rerank(), which does',
+                source="vLLM 0.32.0 vllm/entrypoints/pooling/scoring/typing.py; seen on 0.32.0",
+            )
+        elif contents and profile.rerank and profile.rerank.images is False:
+            yield Finding(
+                code="ranking-text-only",
+                severity="error",
+                field="documents",
+                message=f"{profile.name} reads texts alone, no images and no content parts; send"
+                " texts, or serve a model that sees",
+                source="vLLM 0.32.0 vllm/entrypoints/pooling/scoring/utils.py; seen on 0.32.0",
+            )
+
+
+def score_type(server: ServerInfo, scores: Iterable[float] = ()) -> ScoreType | None:
+    """What a server's scores are, by its routes and by what it has given; None where it tells none.
+
+    Source: vLLM 0.32.0: a one-label classifier registers /classify, an embedder /v1/embeddings,
+    a late-interaction model neither (vllm/entrypoints/pooling/factories.py); but an embedder that
+    is served with `--pooler-config.task token_embed` does too, and only its scores show that they
+    are no cosines. From 0.33.0 on /v1/embeddings may give a vector a token, and only /v2/embed one
+    a text (pooling/token_embed/api_router.py).
+    """
+    if not server.routes:
+        return None
+    if "/classify" in server.routes:
+        return "cross-encoder"
+    embeds = "/v1/embeddings" in server.routes
+    if embeds and server.version is not None and server.version >= "0.33.0":
+        embeds = "/v2/embed" in server.routes
+    is_cosine = all(abs(score) < ABOVE_COSINE for score in scores)
+    return "bi-encoder" if embeds and is_cosine else "late-interaction"

@@ -177,9 +177,10 @@ class Rows:
         return self._job.width if self._vectors is None else int(self._vectors.shape[1])
 
     def _take(self, batch: Sequence[int], response: Response, width: int | None) -> list[Failure]:
-        """Put the vectors into their places; gives the inputs whose vector is not finite."""
+        """Put the vectors into their places; gives the inputs whose vector has no direction."""
         read = self._job.route.read(response, len(batch), width)
-        failing = decode.not_finite(read.vectors)
+        failing = [(row, "not finite") for row in decode.not_finite(read.vectors)]
+        failing += [(row, "all zeros") for row in decode.zeros(read.vectors)]
         repaired, rows = self._repaired(read.vectors, response)
         found = rows.shape[1]
         with self._lock:
@@ -200,9 +201,9 @@ class Rows:
         return [
             (
                 batch[row],
-                response.fault(f"the vector of item {self._first + batch[row]} is not finite"),
+                response.fault(f"the vector of item {self._first + batch[row]} is {fault}"),
             )
-            for row in failing
+            for row, fault in failing
         ]
 
     def _room(self, found: int) -> Matrix:

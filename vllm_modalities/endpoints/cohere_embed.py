@@ -136,7 +136,7 @@ class _Units(AnswerModel):
 
 
 class _Meta(AnswerModel):
-    billed_units: _Units = _Units()
+    billed_units: _Units = Field(default_factory=_Units)
 
     @property
     def usage(self) -> Usage:
@@ -147,7 +147,7 @@ class _Meta(AnswerModel):
 
 class _Answer(AnswerModel):
     embeddings: _Embeddings
-    meta: _Meta = _Meta()
+    meta: _Meta = Field(default_factory=_Meta)
 
 
 @dataclass(frozen=True, slots=True)

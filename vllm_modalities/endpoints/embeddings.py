@@ -15,6 +15,7 @@ from ..vectors.listing import EmbeddingList, EmbeddingRow, sliced
 from ..vectors.precision import FLOAT32, DType, Precision
 from ._content import Chat, Item
 from ._pooling import ChatFields
+from ._ranking import score_type
 from ._rows import Read, is_raw
 
 
@@ -32,6 +33,11 @@ class EmbeddingRequest(ChatFields):
     endianness: Literal["native", "big", "little"] | None = None
     dimensions: int | None = None
     media_io_kwargs: Mapping[str, Any] | None = None
+
+    @classmethod
+    def suits(cls, server: ServerInfo) -> bool:
+        """From vLLM 0.33.0 on the route may give a vector a token, which is `embed_tokens`'."""
+        return score_type(server) != "late-interaction" and super().suits(server)
 
     def limits(self, server: ServerInfo) -> Iterable[Finding]:
         """`dimensions` against the model's width and the sizes it takes."""

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import ClassVar, Literal
 
+from ..server import ServerInfo
 from ._pooling import ChatFields
+from ._ranking import score_type
 
 
 class PoolingRequest(ChatFields):
@@ -21,3 +23,44 @@ class PoolingRequest(ChatFields):
     encoding_format: Literal["float", "base64", "bytes", "bytes_only"] | None = None
     embed_dtype: Literal["float32", "float16", "bfloat16", "fp8_e4m3", "fp8_e5m2"] | None = None
     endianness: Literal["native", "big", "little"] | None = None
+
+
+class TokenEmbedRequest(PoolingRequest):
+    """Body of `POST /pooling` for a vector a token.
+
+    Source: vLLM 0.32.0 vllm/entrypoints/pooling/pooling/protocol.py; from 0.21.0 on a server does
+    the one task that it was started for.
+    """
+
+    TASK: ClassVar[str] = "embed_tokens"
+    MAPPED_AS: ClassVar[tuple[str, ...]] = ("pooling",)
+
+    task: str | None = "token_embed"
+
+    @classmethod
+    def suits(cls, server: ServerInfo) -> bool:
+        # An embedder may have been started for it, and has the same routes then.
+        return super().suits(server) and score_type(server) != "cross-encoder"
+
+    @classmethod
+    def preference(cls, server: ServerInfo) -> int:
+        """What is made for it goes before what may have been started for it."""
+        return 0 if score_type(server) == "late-interaction" else 1
+
+
+class TokenClassifyRequest(PoolingRequest):
+    """Body of `POST /pooling` for probabilities, or weights, of each token.
+
+    Source: vLLM 0.32.0 vllm/entrypoints/pooling/pooling/protocol.py.
+    """
+
+    TASK: ClassVar[str] = "token_classify"
+    MAPPED_AS: ClassVar[tuple[str, ...]] = ("pooling",)
+
+    task: str | None = "token_classify"
+
+    @classmethod
+    def suits(cls, server: ServerInfo) -> bool:
+        # A server for this task has none of the routes of others.
+        others = ("/v1/embeddings", "/classify", "/v1/rerank")
+        return super().suits(server) and server.routes.isdisjoint(others)

@@ -77,6 +77,7 @@ def admit(
     return fields | unchecked, tuple(findings)
 
 
+@lru_cache(maxsize=256)
 def repairs(code: str, version: ServerVersion | None) -> Gate | None:
     """The row of that code, if a server of that release needs its repair."""
     row = next(gate for gate in GATES if gate.code == code)

@@ -89,7 +89,7 @@ class Gate:
         action: What is done.
         problem: What the server does with it; `{value}` stands for what was read.
         cure: What to do instead.
-        source: Where that is read or seen.
+        source: Where that is read; where it is seen stands in `seen.json`.
     """
 
     code: str
@@ -125,11 +125,9 @@ class Gate:
         return started and (self.until is None or version < self.until)
 
     def concerns(self, request: RequestModel, profile: Profile) -> bool:
-        """Whether the request uses the field in the way that the gate is about."""
-        return (
-            self.judges(type(request))
-            and self.models.holds(profile)
-            and self.when.holds(value_of(request, self.reads or self.field))
+        """Whether a request, of a class that it judges, uses the field as the gate is about."""
+        return self.models.holds(profile) and self.when.holds(
+            value_of(request, self.reads or self.field)
         )
 
     def finding(self, request: RequestModel, version: ServerVersion | None) -> Finding:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ._gate import ANY, Action, Gate, When, one_of, that
+from ._gate import ANY, Action, Gate, When, below, one_of, that
 from ._shared import SHARED_GATES
 
 EMBED = "vllm/entrypoints/pooling/embed/protocol.py"
@@ -19,7 +19,7 @@ EMBEDDING_GATES: tuple[Gate, ...] = (
         action=Action.REFUSE,
         problem="the server drops this name without a word",
         cure="Say use_activation instead (the argument `normalize` of embed does).",
-        source="vLLM 0.17.0 vllm/entrypoints/pooling/base/protocol.py; seen on 0.23.0",
+        source="vLLM 0.17.0 vllm/entrypoints/pooling/base/protocol.py",
     ),
     Gate(
         code="normalize-removed",
@@ -29,7 +29,19 @@ EMBEDDING_GATES: tuple[Gate, ...] = (
         action=Action.REFUSE,
         problem="the server answers 400",
         cure="Say use_activation instead (the argument `normalize` of embed does).",
-        source="vLLM 0.26.0, `reject_removed_pooling_parameters`; seen on 0.32.0",
+        source="vLLM 0.26.0, `reject_removed_pooling_parameters`",
+    ),
+    Gate(
+        code="negative-token-id",
+        requests=DIRECT,
+        field="input",
+        reads="lowest_id",
+        when=below(0),
+        action=Action.REFUSE,
+        problem="{value} is no token id: before 0.28.0 the engine dies of it, and the server with"
+        " it; later releases answer 400",
+        cure="Send the ids that the model's own tokenizer gives, such as those of /tokenize.",
+        source="vLLM 0.28.0 vllm/v1/engine/input_processor.py",
     ),
     Gate(
         code="embeddings-message-input",
@@ -41,7 +53,7 @@ EMBEDDING_GATES: tuple[Gate, ...] = (
         action=Action.REFUSE,
         problem="messages in `input` are a 400",
         cure="Send one conversation in `messages`, or upgrade the server.",
-        source=f"vLLM 0.24.0 {EMBED}, PR #45173; seen on 0.23.0",
+        source=f"vLLM 0.24.0 {EMBED}, PR #45173",
     ),
     Gate(
         code="embeddings-message-batch",
@@ -63,7 +75,7 @@ EMBEDDING_GATES: tuple[Gate, ...] = (
         action=Action.REFUSE,
         problem="the server cuts every text to nothing and answers 400",
         cure="Pass -1 for the model's own limit, or leave it out.",
-        source="vLLM 0.16.0 vllm/renderers/params.py; seen on 0.32.0",
+        source="vLLM 0.16.0 vllm/renderers/params.py",
     ),
     Gate(
         code="embeddings-salt-of-chunks",
@@ -84,7 +96,7 @@ EMBEDDING_GATES: tuple[Gate, ...] = (
         action=Action.REFUSE,
         problem="both cannot be true, the server answers 400",
         cure="Set one of them.",
-        source="vLLM 0.16.0 vllm/entrypoints/pooling/base/protocol.py; seen on 0.32.0",
+        source="vLLM 0.16.0 vllm/entrypoints/pooling/base/protocol.py",
     ),
     Gate(
         code="chat-template-trusted",
@@ -93,7 +105,7 @@ EMBEDDING_GATES: tuple[Gate, ...] = (
         action=Action.NOTE,
         problem="the server refuses it unless it was started with --trust-request-chat-template",
         cure="Start the server with --chat-template, or with that flag.",
-        source="vLLM 0.16.0, `_validate_chat_template`; seen on 0.32.0",
+        source="vLLM 0.16.0, `_validate_chat_template`",
     ),
     Gate(
         code="cohere-system-message",
@@ -104,7 +116,7 @@ EMBEDDING_GATES: tuple[Gate, ...] = (
         problem="if the model has a chat template, the server writes the prompt as a system"
         " message and adds no special tokens, which is not how models are trained",
         cure="Give the model's prompts in a profile, and they are put before the text here.",
-        source="vLLM 0.19.0 vllm/entrypoints/pooling/embed/io_processor.py; seen on 0.32.0",
+        source="vLLM 0.19.0 vllm/entrypoints/pooling/embed/io_processor.py",
     ),
     Gate(
         code="embeddings-chunked-norm",
@@ -114,7 +126,7 @@ EMBEDDING_GATES: tuple[Gate, ...] = (
         action=Action.REPAIR,
         problem="the vector of a text that the server splits into chunks is not of unit length",
         cure="Upgrade and embed long texts anew; here it is divided by its length.",
-        source="vLLM 0.31.0 vllm/entrypoints/pooling/embed/io_processor.py; seen on 0.30.0",
+        source="vLLM 0.31.0 vllm/entrypoints/pooling/embed/io_processor.py",
     ),
     Gate(
         code="cohere-embed-route",
@@ -172,7 +184,7 @@ EMBEDDING_GATES: tuple[Gate, ...] = (
         action=Action.REFUSE,
         problem="with both `input` and `messages` the server takes the messages without a word",
         cure="Send one of them.",
-        source="seen on vLLM 0.32.0",
+        source=f"vLLM 0.32.0 {EMBED}, `EmbeddingRequest`",
     ),
     Gate(
         code="embeddings-chat-options",

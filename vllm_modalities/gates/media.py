@@ -24,7 +24,7 @@ MEDIA_GATES: tuple[Gate, ...] = (
         problem="a file of {value} bytes: the server takes at most 25 MiB a file and answers 400",
         cure="Cut the recording into pieces; if the server runs with a higher"
         ' VLLM_MAX_AUDIO_CLIP_FILESIZE_MB, pass validation="warn".',
-        source="vLLM 0.16.0 vllm/envs.py; seen on 0.32.0",
+        source="vLLM 0.16.0 vllm/envs.py",
     ),
     Gate(
         code="audio-duration",
@@ -37,7 +37,7 @@ MEDIA_GATES: tuple[Gate, ...] = (
         problem="{value} seconds of audio: the server takes at most 600 s a file and answers 400",
         cure="Cut the recording into pieces; if the server runs with a higher"
         ' VLLM_MAX_AUDIO_DECODE_DURATION_S, pass validation="warn".',
-        source="vLLM 0.24.0 vllm/envs.py; seen on 0.32.0",
+        source="vLLM 0.24.0 vllm/envs.py",
     ),
     Gate(
         code="transcription-xargs",
@@ -226,7 +226,7 @@ MEDIA_GATES: tuple[Gate, ...] = (
         problem="the server writes `<|prev|>`, which is no token of Whisper's, in front of the"
         " prompt, so small models repeat the prompt or loop",
         cure="Leave the prompt out unless you have seen it help.",
-        source="vLLM 0.16.0 and 0.32.0 vllm/model_executor/models/whisper.py; seen on 0.32.0",
+        source="vLLM 0.16.0 and 0.32.0 vllm/model_executor/models/whisper.py",
     ),
     Gate(
         code="ocr-gibberish",
@@ -240,6 +240,21 @@ MEDIA_GATES: tuple[Gate, ...] = (
         problem="this release reads small images as gibberish",
         cure="Upgrade, or go back to 0.18.",
         source="vLLM issue #39919",
+    ),
+    Gate(
+        code="ocr-template",
+        requests=("OCRRequest",),
+        field="model",
+        when=ANY,
+        models=_named("DeepSeek-OCR"),
+        since="0.20.0",
+        until="0.21.0",
+        action=Action.DEFECT,
+        problem="beside transformers 5 the server writes the prompt in DeepSeek-VL2's chat format,"
+        " which this model was not trained with",
+        cure="Upgrade to 0.21.0 or later, or serve with --chat-template and vLLM's own"
+        " template_deepseek_ocr.jinja.",
+        source="vLLM 0.21.0 vllm/transformers_utils/configs/deepseek_vl2.py, `model_type`",
     ),
     Gate(
         code="ocr-repetition-detection",
@@ -257,12 +272,11 @@ MEDIA_GATES: tuple[Gate, ...] = (
         field="messages",
         reads="pixels",
         when=above(178_956_970),
-        since="0.25.0",
         action=Action.REFUSE,
-        problem="{value} pixels: the server takes at most 178,956,970 an image, and from 0.33.0"
-        " over all images of a request, and answers 400",
+        problem="{value} pixels: Pillow in the server opens at most 178,956,970 an image, and the"
+        " server answers 500; from 0.33.0 it counts all images of a request",
         cure="Scale the image down.",
-        source="vLLM 0.25.0 vllm/envs.py, VLLM_MAX_IMAGE_PIXELS; 0.33.0,"
-        " VLLM_MAX_MEDIA_REQUEST_DECODE_BYTES",
+        source="PIL/Image.py, `_decompression_bomb_check`; vLLM 0.33.0"
+        " vllm/envs.py, VLLM_MAX_MEDIA_REQUEST_DECODE_BYTES",
     ),
 )

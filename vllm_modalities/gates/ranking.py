@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from ._gate import ANY, SENT, Action, Gate, Models, When, below
+from ..profiles import UNKNOWN
+from ._gate import ANY, SENT, Action, Gate, Models, When, below, one_of
 
 RANKING = ("RerankRequest", "ScoreRequest")
 PROTOCOL = "vllm/entrypoints/pooling/scoring/protocol.py"
@@ -14,6 +15,10 @@ DEAF = Models(
     "rerankers that read no instruction",
     lambda profile: profile.rerank is not None and profile.rerank.instruction is False,
 )
+BERT = Models(
+    "BERT models and unknown ones",
+    lambda profile: profile is UNKNOWN or profile.name == "ms-marco-MiniLM",
+)
 
 RANKING_GATES: tuple[Gate, ...] = (
     Gate(
@@ -24,7 +29,7 @@ RANKING_GATES: tuple[Gate, ...] = (
         action=Action.REFUSE,
         problem="vLLM before 0.24.0 silently returns every document, 0.24.0 and later answer 400",
         cure="Leave top_n out, or pass 0, for every document.",
-        source=f"vLLM 0.24.0 {PROTOCOL}, PR #46119; seen on 0.20.2 to 0.32.0",
+        source=f"vLLM 0.24.0 {PROTOCOL}, PR #46119",
     ),
     *(
         Gate(
@@ -48,7 +53,7 @@ RANKING_GATES: tuple[Gate, ...] = (
             action=Action.REFUSE,
             problem="the server answers 400",
             cure="Pass a number of tokens above 0, or leave it out for no limit.",
-            source="vLLM 0.20.0 vllm/entrypoints/pooling/scoring/io_processor.py; seen on 0.32.0",
+            source="vLLM 0.20.0 vllm/entrypoints/pooling/scoring/io_processor.py",
         )
         for field in ("max_tokens_per_doc", "max_tokens_per_query")
     ),
@@ -64,6 +69,19 @@ RANKING_GATES: tuple[Gate, ...] = (
         problem="it changes the scores of documents that are shorter than it, too",
         cure="Leave it out and shorten the documents before the call, or upgrade to 0.31.0.",
         source="vLLM 0.31.0 vllm/entrypoints/pooling/scoring/io_processor.py",
+    ),
+    Gate(
+        code="ranking-bert-logits",
+        requests=RANKING,
+        field="use_activation",
+        when=one_of(False),
+        models=BERT,
+        until="0.31.0",
+        action=Action.DEFECT,
+        problem="a BERT model leaves out the tanh before its last layer too, so the numbers are not"
+        " its logits",
+        cure="Leave it out and take log(score / (1 - score)), or upgrade to 0.31.0.",
+        source="vLLM 0.16.0 and 0.31.0 vllm/model_executor/models/bert.py, `BertPooler`",
     ),
     *(
         Gate(

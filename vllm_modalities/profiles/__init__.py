@@ -5,9 +5,11 @@ from __future__ import annotations
 from ._profile import (
     UNKNOWN,
     EmbedProfile,
+    Mark,
     OCRProfile,
     Profile,
     RerankProfile,
+    ScoreForm,
     SpeechProfile,
     profile_of,
 )
@@ -30,9 +32,11 @@ __all__ = [
     "PROFILES",
     "UNKNOWN",
     "EmbedProfile",
+    "Mark",
     "OCRProfile",
     "Profile",
     "RerankProfile",
+    "ScoreForm",
     "SpeechProfile",
     "profile_of",
 ]

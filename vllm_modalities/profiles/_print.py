@@ -57,6 +57,7 @@ token of the document (MaxSim)ˢ.
 LATE_COLUMNS: Columns = {
     "Unit length": ("normalized",),
     "Width": ("embedding_size",),
+    "Markers": ("marks",),
     "Tokens": ("context",),
 }
 
@@ -73,7 +74,8 @@ No two models share a threshold.
 RERANK_COLUMNS: Columns = {
     "Kind, pooling": ("kind", "pooling"),
     "Scores": ("scores",),
-    "Template, instruction": ("template", "instruction"),
+    "Template, instruction": ("template", "form", "instruction"),
+    "Reads": ("images",),
     "Tokens": ("context",),
 }
 
@@ -161,10 +163,13 @@ WORDS: Mapping[str, Callable[[Any], str]] = {
     "instruction": lambda reads: "reads an instruction" if reads else "no instruction",
     "skip_special_tokens": lambda skips: "skipped" if skips else "kept",
     "template": lambda file: f"`{file}`",
+    "form": lambda _: "written here where the server lacks it",
+    "images": lambda sees: "texts and images" if sees else "texts",
     "clip": lambda seconds: f"{seconds:g} s",
     "languages": lambda codes: f"{len(codes)} of them",
     "translates_into": lambda codes: ", ".join(f"`{code}`" for code in codes),
     "vllm_xargs": lambda arguments: f"`{json.dumps(arguments)}`",
+    "marks": lambda marks: ", ".join(f"`{mark.marker}`" for mark in marks.values()),
     "normalized": lambda unit: "yes" if unit else "no",
 }
 """How facts read that do not speak for themselves."""

@@ -16,6 +16,25 @@ Sources = Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Mark:
+    """How a late-interaction model's texts of one type read, as tokens.
+
+    Attributes:
+        marker: What stands after the first token.
+        number: That token's number, where a tokenizer does not read its name out of a text.
+        length: Tokens of the whole at most; None is no bound.
+        fill: The token that fills it up to `length`; None is none.
+        drops: Tokens of one of these characters have no vector that counts.
+    """
+
+    marker: str
+    number: int | None = None
+    length: int | None = None
+    fill: str | None = None
+    drops: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class EmbedProfile:
     """What an embedding model is and needs.
 
@@ -28,6 +47,7 @@ class EmbedProfile:
         context: Tokens it reads at most.
         prompts: What goes before a text, by input type (`"query"`, `"document"` …); `""` is
             nothing. Empty if it is not known.
+        marks: Markers among a text's tokens, by input type, for models with a vector a token.
         sources: Where each fact is from, by its name.
     """
 
@@ -37,12 +57,37 @@ class EmbedProfile:
     matryoshka: tuple[int, ...] | range | None = None
     context: int | None = None
     prompts: Mapping[str, str] = field(default_factory=dict)
+    marks: Mapping[str, Mark] = field(default_factory=dict)
     sources: Sources
 
     @property
     def needs_prompt(self) -> bool:
         """Whether it was trained with words before some texts."""
         return any(self.prompts.values())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScoreForm:
+    """How a reranker's template reads, parted where the document begins.
+
+    Attributes:
+        query: The words up to the document, with `{query}` and, if it is read, `{instruction}`.
+        document: The words from there on, with `{document}`.
+        instruction: What stands for `{instruction}` where the caller gives none.
+    """
+
+    query: str
+    document: str
+    instruction: str = ""
+
+    def query_of(self, query: str, instruction: str | None) -> str:
+        """What goes out as the query."""
+        words = {"query": query, "instruction": instruction or self.instruction}
+        return re.sub(r"\{(query|instruction)\}", lambda found: words[found[1]], self.query)
+
+    def document_of(self, document: str) -> str:
+        """What goes out as the document."""
+        return document.join(self.document.split("{document}"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,7 +99,10 @@ class RerankProfile:
             `"listwise"` scores all documents together; `"late-interaction"` sums over tokens.
         scores: Range of its scores, in words, such as `"0..1 (sigmoid)"`.
         template: The score template that the server must be started with; None if none.
+        form: How that template reads, for a server that was started without it; None if it is not
+            known or cannot be written by a client.
         instruction: Whether an instruction has an effect.
+        images: Whether it reads images; None if it is not known.
         context: Tokens it reads at most, of query and document together.
         pooling: Which tokens make the score.
         sources: Where each fact is from, by its name.
@@ -63,7 +111,9 @@ class RerankProfile:
     kind: Literal["pair", "llm", "listwise", "late-interaction"]
     scores: str | None = None
     template: str | None = None
+    form: ScoreForm | None = None
     instruction: bool | None = None
+    images: bool | None = None
     context: int | None = None
     pooling: Literal["CLS", "LAST", "MEAN", "ALL"] | None = None
     sources: Sources

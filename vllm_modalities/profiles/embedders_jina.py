@@ -85,8 +85,8 @@ JINA_V4 = (
             ),
         ),
         notes=(
-            "It answers on /pooling with a vector a token; the text's vector is their mean, of"
-            " those that `use_activation=False` gives, brought to unit length.",
+            "It answers on /pooling with a vector a token; a text's vector is"
+            " `client.embed_tokens(texts, normalize=False).mean()`, and `embed` refuses.",
             "Of an image, only the tokens from `<|vision_start|>` (151652) to `<|vision_end|>`"
             " (151653) count, both included.",
         ),

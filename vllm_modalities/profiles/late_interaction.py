@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import string
 from collections.abc import Mapping
 
-from ._profile import EmbedProfile, Profile, RerankProfile
+from ._profile import EmbedProfile, Mark, Profile, RerankProfile
 from ._shorthand import MTEB, VLLM, VLLM_EXAMPLES, called, cite
 
 PYLATE = "source: lightonai/pylate@1f1f47c pylate/models/colbert.py"
@@ -25,6 +26,7 @@ def _model(
     embedding_size: int | None = None,
     context: int | None = None,
     prompts: Mapping[str, str] | None = None,
+    marks: Mapping[str, Mark] | None = None,
     places: Mapping[str, str],
 ) -> Profile:
     rows = {f"{VLLM}model_executor/layers/pooler/tokwise/heads.py": "normalized"}
@@ -36,6 +38,7 @@ def _model(
             embedding_size=embedding_size,
             context=context,
             prompts=prompts or {},
+            marks=marks or {},
             sources=cite(rows | dict(places)),
         ),
         rerank=MAXSIM,
@@ -43,26 +46,37 @@ def _model(
     )
 
 
+BERT_MARKS = {
+    "query": Mark(marker="[unused0]", number=1, length=32),
+    "document": Mark(marker="[unused1]", number=2, drops=string.punctuation),
+}
+MASKS = (
+    "`embed_tokens` puts the marker in and leaves out the vectors of a document's punctuation, but"
+    " fills no query with `[MASK]` up to 32 tokens: in vLLM all others would attend to those."
+)
+
 COLBERT = (
     _model(
         "colbertv2.0",
         called("colbertv2.0"),
         BARE,
-        "A query reads `[CLS] [unused0] … [SEP]` and `[MASK]` up to 32 tokens, a document `[CLS]"
-        " [unused1] … [SEP]`, without its punctuation's vectors; send token ids.",
+        MASKS,
         embedding_size=128,
         context=512,
-        places={PYLATE: "embedding_size", f"{MTEB}colbert-ir/colbertv2.0": "context"},
+        marks=BERT_MARKS,
+        places={PYLATE: "embedding_size marks", f"{MTEB}colbert-ir/colbertv2.0": "context"},
     ),
     _model(
         "answerai-colbert-small-v1",
         called("answerai-colbert-small-v1"),
         BARE,
-        "A query reads `[CLS] [unused0] … [SEP]` and `[MASK]` up to 32 tokens, a document `[CLS]"
-        " [unused1] … [SEP]`, without its punctuation's vectors; send token ids.",
+        MASKS,
         embedding_size=96,
+        marks=BERT_MARKS,
         places={
-            "source: answerdotai/answerai-colbert-small-v1 artifact.metadata": "embedding_size"
+            "source: answerdotai/answerai-colbert-small-v1 artifact.metadata": (
+                "embedding_size marks"
+            )
         },
     ),
     _model(
@@ -72,11 +86,15 @@ COLBERT = (
         'It needs `--hf-overrides \'{"architectures": ["ColBERTJinaRobertaModel"]}\'` and'
         " --trust-remote-code.",
         "A query reads `<s> [QueryMarker] … </s>` and mask tokens up to exactly 32, a document `<s>"
-        " [DocumentMarker] … </s>`; send token ids.",
+        " [DocumentMarker] … </s>`; `embed_tokens` does so.",
         embedding_size=128,
         context=8192,
+        marks={
+            "query": Mark(marker="[QueryMarker]", length=32, fill="<mask>"),
+            "document": Mark(marker="[DocumentMarker]"),
+        },
         places={
-            "source: vllm-project/vllm tests/plugins/colbert_query_plugin": "embedding_size",
+            "source: vllm-project/vllm tests/plugins/colbert_query_plugin": "embedding_size marks",
             f"{MTEB}jinaai/jina-colbert-v2": "context",
         },
     ),

@@ -26,7 +26,7 @@ def _pair(
     """A cross-encoder without a template, which no instruction reaches."""
     shared = {
         f"{VLLM}model_executor/models/registry.py, {architecture}": "kind",
-        PAIRS: "instruction",
+        PAIRS: "instruction images",
     }
     return Profile(
         name=name,
@@ -35,6 +35,7 @@ def _pair(
             kind="pair",
             scores=scores,
             instruction=False,
+            images=False,
             context=context,
             pooling="CLS" if cls else None,
             sources=cite(shared | dict(places)),

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ._profile import Profile, RerankProfile
-from ._shorthand import FLAG, MTEB, VLLM, VLLM_DOCS, VLLM_EXAMPLES, called, cite
+from ._profile import Profile, RerankProfile, ScoreForm
+from ._shorthand import FLAG, MTEB, VLLM, VLLM_DOCS, VLLM_EXAMPLES, WEB_SEARCH, called, cite
 
 TEMPLATES = f"{VLLM_EXAMPLES}score/template/"
 SCORING_DOCS = f"{VLLM_DOCS}scoring.md"
@@ -11,21 +11,48 @@ CTXL = "card: ContextualAI/ctxl-rerank-v2-instruct-multilingual-1b"
 ADAPTERS = f"{VLLM}model_executor/models/adapters.py"
 ACTIVATION = f"{VLLM}model_executor/layers/pooler/activations.py"
 
+QWEN_FORM = ScoreForm(
+    query="<|im_start|>system\nJudge whether the Document meets the requirements based on the Query"
+    ' and the Instruct provided. Note that the answer can only be "yes" or "no".<|im_end|>\n'
+    "<|im_start|>user\n<Instruct>: {instruction}\n<Query>: {query}\n<Document>: ",
+    document="{document}<|im_end|>\n<|im_start|>assistant\n<think>\n\n</think>\n\n",
+    instruction=WEB_SEARCH,
+)
+MXBAI_FORM = ScoreForm(
+    query="<|im_start|>system\nYou are Qwen, created by Alibaba Cloud. You are a helpful assistant."
+    "<|im_end|>\n<|im_start|>user\nquery: {query}\ndocument: ",
+    document="{document}\nYou are a search relevance expert who evaluates how well documents match"
+    " search queries. For each query-document pair, carefully analyze the semantic relationship"
+    " between them, then provide your binary relevance judgment (0 for not relevant, 1 for"
+    " relevant).\nRelevance:<|im_end|>\n<|im_start|>assistant\n",
+)
+GEMMA_FORM = ScoreForm(
+    query="A: {query}\nB: ",
+    document="{document}\nGiven a query A and a passage B, determine whether the passage contains"
+    " an answer to the query by providing a prediction of either 'Yes' or 'No'.",
+)
+NEMOTRON_FORM = ScoreForm(
+    query="question:{query} \n \n passage:",
+    document="{document}",
+)
+
 QWEN_RERANKERS = (
     Profile(
         name="Qwen3-Reranker",
         pattern=called("qwen3-reranker"),
         rerank=RerankProfile(
             kind="llm",
+            images=False,
             scores="0..1 (probability of yes)",
             template="qwen3_reranker.jinja",
+            form=QWEN_FORM,
             instruction=True,
             pooling="LAST",
             sources=cite(
                 {
-                    SCORING_DOCS: "kind",
+                    SCORING_DOCS: "kind images",
                     ADAPTERS: "scores pooling",
-                    f"{TEMPLATES}qwen3_reranker.jinja": "template instruction",
+                    f"{TEMPLATES}qwen3_reranker.jinja": "template form instruction",
                 }
             ),
         ),
@@ -40,13 +67,14 @@ QWEN_RERANKERS = (
         pattern=called("qwen3-vl-reranker"),
         rerank=RerankProfile(
             kind="llm",
+            images=True,
             scores="0..1 (probability of yes)",
             template="qwen3_vl_reranker.jinja",
             instruction=True,
             context=32768,
             sources=cite(
                 {
-                    SCORING_DOCS: "kind",
+                    SCORING_DOCS: "kind images",
                     "source: QwenLM/Qwen3-VL-Embedding@8ce3aab README.md": "scores context",
                     f"{TEMPLATES}qwen3_vl_reranker.jinja": "template instruction",
                 }
@@ -65,16 +93,18 @@ MXBAI_RERANK_V2 = Profile(
     pattern=called("mxbai-rerank-base-v2", "mxbai-rerank-large-v2"),
     rerank=RerankProfile(
         kind="llm",
+        images=False,
         scores="0..1 (sigmoid of the logit of 1 less that of 0)",
         template="mxbai_rerank_v2.jinja",
+        form=MXBAI_FORM,
         instruction=False,
         context=32768,
         pooling="LAST",
         sources=cite(
             {
-                SCORING_DOCS: "kind",
+                SCORING_DOCS: "kind images",
                 ADAPTERS: "scores pooling",
-                f"{TEMPLATES}mxbai_rerank_v2.jinja": "template instruction",
+                f"{TEMPLATES}mxbai_rerank_v2.jinja": "template form instruction",
                 f"{MTEB}mixedbread-ai/mxbai-rerank-base-v2": "context",
             }
         ),
@@ -92,14 +122,16 @@ BGE_LLM_RERANKERS = (
         pattern=called("bge-reranker-v2-gemma"),
         rerank=RerankProfile(
             kind="llm",
+            images=False,
             scores="0..1 (sigmoid of the logit of Yes)",
             template="bge-reranker-v2-gemma.jinja",
+            form=GEMMA_FORM,
             instruction=False,
             sources=cite(
                 {
-                    SCORING_DOCS: "kind",
+                    SCORING_DOCS: "kind images",
                     ACTIVATION: "scores",
-                    f"{TEMPLATES}bge-reranker-v2-gemma.jinja": "template instruction",
+                    f"{TEMPLATES}bge-reranker-v2-gemma.jinja": "template form instruction",
                 }
             ),
         ),
@@ -129,12 +161,13 @@ JINA_RERANKERS = (
         pattern=called("jina-reranker-v3", "jina-reranker-v3.5"),
         rerank=RerankProfile(
             kind="listwise",
+            images=False,
             scores="-1..1 (cosine)",
             instruction=True,
             context=131072,
             sources=cite(
                 {
-                    f"{VLLM}model_executor/models/registry.py, JinaForRanking": "kind",
+                    f"{VLLM}model_executor/models/registry.py, JinaForRanking": "kind images",
                     f"{VLLM}entrypoints/pooling/scoring/io_processor.py": "scores instruction",
                     f"{MTEB}jinaai/jina-reranker-v3": "context",
                 }
@@ -152,11 +185,12 @@ JINA_RERANKERS = (
         pattern=called("jina-reranker-m0"),
         rerank=RerankProfile(
             kind="llm",
+            images=True,
             scores="0..1 (sigmoid of the logit - 2.65)",
             context=10240,
             sources=cite(
                 {
-                    f"{VLLM}model_executor/models/registry.py, JinaVLForRanking": "kind",
+                    f"{VLLM}model_executor/models/registry.py, JinaVLForRanking": "kind images",
                     f"{VLLM}model_executor/models/config.py": "scores",
                     "card: jinaai/jina-reranker-m0": "context",
                 }
@@ -172,15 +206,17 @@ NEMOTRON_RERANKERS = (
         pattern=called("llama-nemotron-rerank-1b-v2"),
         rerank=RerankProfile(
             kind="llm",
+            images=False,
             scores="0..1 (sigmoid)",
             template="nemotron-rerank.jinja",
+            form=NEMOTRON_FORM,
             instruction=False,
             pooling="MEAN",
             sources=cite(
                 {
-                    SCORING_DOCS: "kind",
+                    SCORING_DOCS: "kind images",
                     ACTIVATION: "scores",
-                    f"{TEMPLATES}nemotron-rerank.jinja": "template instruction",
+                    f"{TEMPLATES}nemotron-rerank.jinja": "template form instruction",
                     "card: nvidia/llama-nemotron-rerank-1b-v2": "pooling",
                 }
             ),
@@ -192,12 +228,13 @@ NEMOTRON_RERANKERS = (
         pattern=called("llama-nemotron-rerank-vl-1b-v2"),
         rerank=RerankProfile(
             kind="llm",
+            images=True,
             scores="0..1 (sigmoid)",
             template="nemotron-vl-rerank.jinja",
             instruction=False,
             sources=cite(
                 {
-                    f"{VLLM_DOCS}specific_models.md": "kind",
+                    f"{VLLM_DOCS}specific_models.md": "kind images",
                     ACTIVATION: "scores",
                     f"{TEMPLATES}nemotron-vl-rerank.jinja": "template instruction",
                 }

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from .precision import FLOAT32, Buffer, Precision
 
+FEW = 16_384  # numbers that are looked at each by itself
 Matrix = NDArray[np.float32]
 
 
@@ -83,7 +84,8 @@ def from_numbers(
     widths = sorted({len(row) for row in rows})
     if len(widths) != 1:
         raise ValueError(f"vectors are {widths} numbers wide, not equally")
-    return np.array(rows, dtype=dtype)
+    with np.errstate(over="ignore"):  # too large for float32 is infinite, which callers look for
+        return np.array(rows, dtype=dtype)
 
 
 def from_body(body: Buffer, count: int, width: int, precision: Precision = FLOAT32) -> Matrix:
@@ -103,9 +105,18 @@ def from_body(body: Buffer, count: int, width: int, precision: Precision = FLOAT
 
 def not_finite(vectors: Matrix) -> list[int]:
     """The rows that hold a number which is NaN or infinite."""
-    with np.errstate(over="ignore", invalid="ignore"):
-        total = float(vectors.sum(dtype=np.float32))
-    if math.isfinite(total):  # so every number is, and the sum costs far less than looking at each
-        return []
+    if vectors.size <= FEW:
+        if np.isfinite(vectors).all():
+            return []
+    else:  # a finite sum has finite parts, and costs far less than looking at each
+        with np.errstate(over="ignore", invalid="ignore"):
+            if math.isfinite(float(vectors.sum(dtype=np.float32))):
+                return []
     bad: list[int] = np.flatnonzero(~np.isfinite(vectors).all(axis=1)).tolist()
     return bad
+
+
+def zeros(vectors: Matrix) -> list[int]:
+    """The rows of zeros alone; only those that begin with one are looked at."""
+    first = vectors[:, :1].any(axis=1)
+    return [row for row in np.flatnonzero(~first).tolist() if not vectors[row].any()]

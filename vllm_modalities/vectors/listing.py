@@ -29,7 +29,7 @@ class EmbeddingList(AnswerModel):
     """vLLM 0.16.0 to 0.33.0, vllm/entrypoints/pooling/embed/protocol.py, `EmbeddingResponse`."""
 
     data: list[EmbeddingRow]
-    usage: UsageBody = UsageBody()
+    usage: UsageBody = pydantic.Field(default_factory=UsageBody)
 
 
 def sliced(body: bytes | bytearray, count: int) -> tuple[bytearray, EmbeddingList] | None:

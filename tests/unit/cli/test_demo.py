@@ -3,6 +3,7 @@
 import importlib
 import json
 import re
+import sys
 from collections.abc import Callable
 from contextlib import contextmanager
 from types import SimpleNamespace
@@ -254,6 +255,30 @@ def test_servers_that_cannot_be_started_end_the_command_with_the_reason(monkeypa
     ran = invoked("demo")
     assert (ran.code, ran.out) == (1, "")
     assert "RigError: no space left [on device]" in ran.err
+
+    assert "demo --simulate` shows every job without vLLM" in " ".join(ran.err.split())
+
+
+@pytest.mark.parametrize("as_json", [True, False])
+def test_simulated_servers_do_every_job_and_say_what_they_are(as_json) -> None:
+    ran = invoked("demo", "--simulate", *(["--json"] if as_json else []))
+    assert ran.code == 0
+    assert "simulated servers of vLLM 0." in ran.err
+    if as_json:
+        found = json.loads(ran.out)
+        assert list(found) == list(demo.JOBS)
+        assert found["rerank"]["ranked"][0]["index"] == QUESTION["best"]
+        assert not any("left_out" in result for result in found.values())
+        assert found["ocr"]["pages"][0]["finish_reason"] == "stop"
+    else:
+        assert ran.out.count(demo.SIMULATED) == len(demo.JOBS)
+
+
+def test_without_the_extra_a_simulated_demo_says_which_is_missing(monkeypatch) -> None:
+    monkeypatch.setitem(sys.modules, "vllm_modalities.simulator", None)
+    ran = invoked("demo", "--simulate")
+    assert (ran.code, ran.out) == (1, "")
+    assert "ModuleNotFoundError" in ran.err
 
 
 def test_answers_that_make_no_sense_are_an_error_and_no_traceback(run, network) -> None:

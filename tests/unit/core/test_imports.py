@@ -63,17 +63,34 @@ def test_only_the_transport_imports_an_http_library() -> None:
         for module, path in MODULES.items()
         if libraries & imports(path) and not module.startswith(f"{NAME}.simulator")
     }
-    assert users == {f"{NAME}._transport"}
+    assert users == {f"{NAME}._transport.library"}
+
+
+def test_only_the_transport_opens_sockets() -> None:
+    users = {module for module, path in MODULES.items() if {"socket", "ssl"} & imports(path)}
+    assert {top(module) for module in users} <= {"_transport", "simulator"}
 
 
 # From the bottom to the top: nothing imports what stands in a later group.
 GROUPS = [
-    ("errors", "_flow", "_caller", "_inputs", "_progress", "_secrets", "_sniff", "_xargs"),
-    ("server", "profiles", "_wire", "_results", "_retry", "vectors", "audio", "documents", "gates"),
+    (
+        "errors",
+        "_flow",
+        "_retry",
+        "_places",
+        "_caller",
+        "_inputs",
+        "_printable",
+        "_progress",
+        "_secrets",
+        "_sniff",
+        "_xargs",
+    ),
+    ("server", "profiles", "_wire", "_results", "vectors", "audio", "documents", "gates"),
     ("_fleet", "_exchange", "_routing", "_context", "_many", "_sizes", "endpoints"),
     ("_transport", "_drivers", "_stream", "_endpoint", "client"),
     ("serving", "bulk", "integrations", "simulator"),
-    ("cli", "__main__"),
+    ("cli", "__main__", "_pytest"),
 ]
 PLACE = {name: place for place, names in enumerate(GROUPS) for name in names}
 

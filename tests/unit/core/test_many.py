@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from _script import FakeVLLM, broken, edited, status, vector_of, vectors_of
+from _script import FakeVLLM, body, broken, edited, status, vector_of, vectors_of
 
 from vllm_modalities import (
     APIConnectionError,
@@ -13,7 +13,9 @@ from vllm_modalities import (
     NotFoundError,
     PartialFailureError,
     ResponseError,
+    VLLMModalitiesError,
 )
+from vllm_modalities._many import IN_A_ROW
 
 EMBEDDINGS = "/v1/embeddings"
 TEXTS = [f"text {i}" for i in range(40)]
@@ -171,3 +173,66 @@ def test_an_error_of_the_server_for_everything_is_raised_as_itself(talk, code, p
     server.always(EMBEDDINGS, status(code))
     with pytest.raises(InternalServerError):
         talk(server).embed(TEXTS, batch_size=20)
+
+
+DOWN = {
+    "503": status(503),
+    "500": status(500),
+    "late": broken("ReadTimeout"),
+    "garbage": body(b"<html>"),
+    "unreachable": broken("ConnectError"),
+}
+
+
+@pytest.mark.parametrize("on_error", ["collect", "return", "raise"])
+@pytest.mark.parametrize("count", [100, 400])
+@pytest.mark.parametrize("fault", DOWN.values(), ids=DOWN)
+def test_a_server_that_is_down_gets_a_bounded_number_of_requests(
+    talk, fault, count, on_error, pauses
+) -> None:
+    """As docs/reliability.md states it; the job is of many more batches than that."""
+    server = FakeVLLM()
+    server.always(EMBEDDINGS, fault)
+    client = talk(server, max_retries=1, max_concurrency=4)
+    texts = [f"text {i}" for i in range(count)]
+    with pytest.raises(VLLMModalitiesError):
+        client.embed(texts, batch_size=1, on_error=on_error)
+    assert len(server.posts) <= (4 + IN_A_ROW - 1) * (1 + 1)
+
+
+def test_what_is_done_when_the_server_goes_down_is_kept(talk, pauses) -> None:
+    server = FakeVLLM()
+    for text in TEXTS[20:]:
+        server.always(text, status(503))
+    result = talk(server, max_concurrency=1).embed(TEXTS, batch_size=1, on_error="return")
+    assert_kept_but(result, set(range(20, 40)))
+    assert len(server.posts) == 20 + 3 * IN_A_ROW
+
+
+def test_failures_with_successes_between_them_end_nothing(talk, pauses) -> None:
+    server = FakeVLLM()
+    bad = set(range(0, 40, 2))
+    for place in bad:
+        server.always(TEXTS[place], status(503))
+    client = talk(server, max_concurrency=1)
+    assert_kept_but(client.embed(TEXTS, batch_size=1, on_error="return"), bad)
+
+
+def test_any_number_of_refusals_in_a_row_ends_nothing(talk) -> None:
+    bad = set(range(30))
+    client = talk(picky(*bad), max_concurrency=1)
+    assert_kept_but(client.embed(TEXTS, batch_size=1, on_error="return"), bad)
+
+
+def test_a_harmless_text_that_fails_for_another_reason_proves_nothing(talk) -> None:
+    server = picky(*range(39))
+    server.always("a", status(500))
+    result = talk(server).embed(TEXTS, on_error="return")
+    assert_kept_but(result, set(range(39)))
+    assert all("too long" in str(error) for _, error in result.failures)
+
+
+def test_whether_a_harmless_text_is_taken_is_asked_once(talk) -> None:
+    server = picky(*range(39))
+    talk(server).embed(TEXTS, on_error="return")
+    assert [post.texts for post in server.posts].count(("a",)) == 1

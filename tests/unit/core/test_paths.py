@@ -5,7 +5,7 @@ from _script import NOT_FOUND, ROUTES, FakeVLLM, Play, body, status
 
 from vllm_modalities.endpoints.embed import embed
 from vllm_modalities.endpoints.rerank import rerank
-from vllm_modalities.errors import NotFoundError, UnsupportedTaskError
+from vllm_modalities.errors import InternalServerError, NotFoundError, UnsupportedTaskError
 
 ARGUMENTS = ("query", ["a", "b"])
 UNLISTED = [NOT_FOUND, body({"detail": "Method Not Allowed"}, 405)]
@@ -73,20 +73,32 @@ def test_a_404_that_is_not_the_router_s_is_raised_as_it_is(words) -> None:
     assert len(server.posts) == 1
 
 
+NO_EMBEDDINGS = status(501, "The model does not support Embeddings API")
+
+
 def test_501_is_an_unsupported_task_and_remembered() -> None:
     server = FakeVLLM()
-    server.always("/v1/embeddings", status(501, "does not support the Embeddings API"))
+    server.always("/v1/embeddings", NO_EMBEDDINGS)
     play = Play(server)
-    with pytest.raises(UnsupportedTaskError, match="does not support the Embeddings API"):
+    with pytest.raises(UnsupportedTaskError, match="does not support Embeddings API"):
         play.call(embed, "a")
     with pytest.raises(UnsupportedTaskError):
         play.call(embed, "a")
     assert len(server.posts) == 1
 
 
+def test_a_501_about_one_request_is_that_request_s_alone() -> None:
+    server = FakeVLLM()
+    server.once("/v1/embeddings", status(501, "Only base64 data URLs are supported for now."))
+    play = Play(server)
+    with pytest.raises(InternalServerError, match="Only base64"):
+        play.call(embed, "a")
+    assert len(play.call(embed, "a")) == 1
+
+
 def test_a_task_that_one_server_lacks_is_asked_of_another() -> None:
     servers = {"http://a": FakeVLLM(), "http://b": FakeVLLM()}
-    servers["http://a"].always("/v1/embeddings", status(501))
+    servers["http://a"].always("/v1/embeddings", NO_EMBEDDINGS)
     play = Play(servers)
     for _ in range(2):
         assert len(play.call(embed, "a")) == 1
@@ -96,7 +108,7 @@ def test_a_task_that_one_server_lacks_is_asked_of_another() -> None:
 def test_a_server_that_returns_with_another_model_is_given_another_chance() -> None:
     """What a server lacks is a fact about the model it serves, not about its address."""
     server = FakeVLLM()
-    server.always("/v1/embeddings", status(501))
+    server.always("/v1/embeddings", NO_EMBEDDINGS)
     play = Play(server)
     with pytest.raises(UnsupportedTaskError):
         play.call(embed, "a")

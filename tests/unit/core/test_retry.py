@@ -1,12 +1,14 @@
 """When a request is sent again, and when it is not."""
 
 import pytest
-from _script import FakeVLLM, Play, broken, status
+from _script import Answer, FakeVLLM, Play, broken, status
 
+from vllm_modalities import _retry
 from vllm_modalities._context import Context
 from vllm_modalities._flow import Done, Request, Together, step
 from vllm_modalities.endpoints.embed import embed
 from vllm_modalities.errors import (
+    APIConnectionError,
     APIStatusError,
     InternalServerError,
     RateLimitError,
@@ -60,6 +62,47 @@ def test_pauses_grow_and_stay_bounded() -> None:
         play.call(embed, "a")
     assert play.pauses[0] < play.pauses[3] < play.pauses[-1] <= 10
     assert min(play.pauses) > 0
+
+
+def first_pauses(count: int) -> list[float]:
+    found = []
+    for _ in range(count):
+        server = FakeVLLM()
+        server.once(EMBEDDINGS, status(503))
+        play = Play(server)
+        play.call(embed, "a")
+        found += play.pauses
+    return found
+
+
+def test_clients_that_failed_together_do_not_come_back_together() -> None:
+    pauses = first_pauses(40)
+    assert min(pauses) >= _retry.FIRST_WAIT
+    assert max(pauses) <= _retry.FIRST_WAIT + _retry.JITTER
+    assert max(pauses) - min(pauses) > _retry.JITTER / 4
+
+
+def test_a_retry_after_that_is_shorter_than_the_pause_does_not_shorten_it() -> None:
+    server = FakeVLLM()
+    server.once(EMBEDDINGS, status(503, Retry_After="0"))
+    play = Play(server)
+    play.call(embed, "a")
+    assert play.pauses[0] >= _retry.FIRST_WAIT
+
+
+def test_a_call_that_ran_out_of_time_says_nothing_of_its_server() -> None:
+    server = FakeVLLM()
+    play = Play(server, deadline=5)
+    play.call(embed, "warm up")
+
+    def late(_: object) -> Answer:
+        play.now += 6
+        return Answer(broken="ReadTimeout")
+
+    server.once(EMBEDDINGS, late)
+    with pytest.raises(APIConnectionError):
+        play.call(embed, "a")
+    assert play.fleet.replicas[0].error is None
 
 
 @pytest.mark.parametrize("code", [429, 503])

@@ -10,7 +10,7 @@ from dataclasses import replace
 import httpcore
 import httpx
 import pytest
-from _script import FakeVLLM, Play, body, broken, cut, status
+from _script import FakeVLLM, Play, body, broken, cut, mock_transport, status
 
 from vllm_modalities import AsyncClient, Client, InvalidRequestError, VLLMModalitiesError
 from vllm_modalities.endpoints.embed import embed
@@ -192,3 +192,19 @@ def test_an_address_with_an_unquoted_password_shows_none_of_it(odd: str) -> None
     else:
         assert half not in repr(client)
         assert copy.copy(client) is not client
+
+
+@pytest.mark.parametrize(
+    "own",
+    [{"headers": {"X-Api-Key": KEY}}, {"auth": ("user", PASSWORD)}, {"cookies": {"sid": KEY}}],
+    ids=["headers", "auth", "cookies"],
+)
+def test_what_a_client_of_one_s_own_adds_is_hidden_too(own) -> None:
+    server = FakeVLLM()
+    server.always("/v1/embeddings", echo(status(400, "ECHO")))
+    with httpx.Client(transport=mock_transport(server), **own) as http:
+        client = Client("http://server", http_client=http)
+        with pytest.raises(VLLMModalitiesError) as caught:
+            client.embed("a")
+    added = {KEY} if "auth" not in own else {PASSWORD, PAIR}
+    assert not added & set(shown(all_of(caught.value)))

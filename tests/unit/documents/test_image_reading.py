@@ -196,7 +196,7 @@ def test_an_image_without_pixels_is_refused() -> None:
 @pytest.mark.parametrize("kind", ["TIFF", "GIF"])
 def test_further_pages_are_told(kind: str) -> None:
     content = saved(NOISE, kind, save_all=True, append_images=[NOISE.rotate(180), NOISE.rotate(90)])
-    assert "holds 3 images: the first was read" in read_image(content).warnings[0]
+    assert "holds more images: only the first was read" in read_image(content).warnings[0]
 
 
 def test_a_camera_preview_is_no_page() -> None:

@@ -125,7 +125,7 @@ def test_what_is_doubtful_of_an_image_is_a_warning_of_the_result(talk, tmp_path)
     RED.save(file, save_all=True, append_images=[BLUE])
     (warning,) = talk(FakeVLLM()).embed([RED, file]).warnings
     assert "item 1 of inputs" in warning
-    assert "holds 2 images: the first was read" in warning
+    assert "holds more images: only the first was read" in warning
 
 
 def test_many_images_are_spread_over_several_requests(talk) -> None:

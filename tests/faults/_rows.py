@@ -1,0 +1,82 @@
+"""The endpoints, each in one row: how it is called, on which server."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from _script import ASYNCIO, BLOCKING, Answer, FakeVLLM, Talker
+from PIL import Image
+
+from vllm_modalities import (
+    PoolingRequest,
+    Response,
+    ScoreRequest,
+    TokenizeRequest,
+)
+
+KINDS = (BLOCKING, ASYNCIO)
+TEXTS = ["one", "two", "three", "four"]
+SOUND = (np.sin(np.arange(1600) / 5).astype(np.float32), 16_000)
+PAGE = Image.new("RGB", (40, 30), "white")
+
+
+def as_it_is(result: Any) -> Any:
+    return result
+
+
+@dataclass(frozen=True)
+class Row:
+    """One way to call a client.
+
+    Attributes:
+        name: Its column.
+        method, arguments, options: The call.
+        server: What its server is made with.
+        client: What its client is made with.
+        read: What is compared of the result.
+        checks: Whether the package looks into the answer.
+    """
+
+    name: str
+    method: str
+    arguments: tuple[Any, ...]
+    options: Mapping[str, Any] = field(default_factory=dict)
+    server: Mapping[str, Any] = field(default_factory=dict)
+    client: Mapping[str, Any] = field(default_factory=dict)
+    read: Callable[[Any], Any] = as_it_is
+    checks: bool = True
+
+    def vllm(self) -> FakeVLLM:
+        return FakeVLLM(**self.server)
+
+    def answer(self) -> Answer:
+        """What its server answers, to a client that knows the server already."""
+        vllm = self.vllm()
+        talker = Talker(BLOCKING, vllm, **self.client)
+        for _ in range(2):
+            getattr(talker, self.method)(*self.arguments, **self.options)
+        return vllm.answer(vllm.posts[-1])
+
+
+def sent(name: str, task: str, request: Any) -> Row:
+    """`send`, which hands on the server's own answer."""
+    server = {"task": task, "routes": type(request).PATHS}
+    return Row(f"send({name})", "send", (request,), server=server, read=Response.json, checks=False)
+
+
+ROWS = (
+    Row("embed", "embed", (TEXTS,)),
+    Row("embed, raw", "embed", (TEXTS,), client={"transport": "bytes"}),
+    Row("embed, numbers", "embed", (TEXTS,), client={"transport": "float"}),
+    Row("embed, /v2/embed", "embed", (TEXTS,), {"input_type": "q"}, {"prompts": {"q": "q: "}}),
+    Row("rerank", "rerank", ("one", TEXTS), server={"task": "cross-encoder"}),
+    Row("transcribe", "transcribe", (SOUND,), server={"task": "speech"}),
+    Row("translate", "translate", (SOUND,), server={"task": "speech"}),
+    Row("ocr", "ocr", (PAGE,), server={"task": "chat", "model": "deepseek-ocr"}),
+    sent("score", "cross-encoder", ScoreRequest(queries="one", documents=tuple(TEXTS))),
+    sent("pooling", "late-interaction", PoolingRequest(input=tuple(TEXTS))),
+    sent("tokenize", "tokens", TokenizeRequest(prompt="one two")),
+)

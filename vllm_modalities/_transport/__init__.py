@@ -1,0 +1,129 @@
+"""Requests out, answers in, our errors: over connections of our own, or by the user's httpx client.
+
+Where a proxy is configured, httpx is taken too. Only `library.py` knows it.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from functools import lru_cache
+from typing import Any
+
+from .._flow import Request, Response
+from .._secrets import APIKey
+from ..errors import VLLMModalitiesError
+from . import library
+from .call import Call
+from .connection import LateError
+from .heads import body_of, head_of, headers_of
+from .http1 import MalformedError, Reader
+from .pool import Exchange, Pool
+from .waiting import run, run_async
+
+__all__ = ["AsyncTransport", "SyncTransport"]
+
+_PROXIES = frozenset({"http_proxy", "https_proxy", "all_proxy"})
+# What a connection may fail with; a ValueError is a server's name that TLS or the resolver refuses.
+_FAULTS = (LateError, MalformedError, OSError, ValueError)
+
+
+class SyncTransport:
+    """Sends for `Client`."""
+
+    def __init__(self, http_client: Any, *, api_key: APIKey, connections: int) -> None:
+        self._own = _Own(api_key, connections)
+        self._borrowed: library.Borrowed | None = None
+        if http_client is not None or proxied():
+            self._borrowed = library.Borrowed(http_client, api_key, connections)
+
+    def send(self, request: Request) -> Response:
+        """One exchange; raises our errors."""
+        if self._borrowed is not None:
+            return self._borrowed.send(request)
+        call, exchange = self._own.begin(request)
+        try:
+            reader = run(self._own.pool.send(exchange))
+        except _FAULTS as error:
+            failure = _failure(call, exchange, error)
+        else:
+            return _result(call, reader)
+        raise failure  # here, so that it carries no context, which might show a secret
+
+    def close(self) -> None:
+        self._own.pool.close()
+        if self._borrowed is not None:
+            self._borrowed.close()
+
+
+class AsyncTransport:
+    """Sends for `AsyncClient`."""
+
+    def __init__(self, http_client: Any, *, api_key: APIKey, connections: int) -> None:
+        self._own = _Own(api_key, connections)
+        self._borrowed: library.AsyncBorrowed | None = None
+        if http_client is not None or proxied():
+            self._borrowed = library.AsyncBorrowed(http_client, api_key, connections)
+
+    async def send(self, request: Request) -> Response:
+        """One exchange; raises our errors."""
+        if self._borrowed is not None:
+            return await self._borrowed.send(request)
+        call, exchange = self._own.begin(request)
+        try:
+            reader = await run_async(self._own.pool.send(exchange))
+        except _FAULTS as error:
+            failure = _failure(call, exchange, error)
+        else:
+            return _result(call, reader)
+        raise failure  # here, so that it carries no context, which might show a secret
+
+    async def close(self) -> None:
+        self._own.pool.close()
+        if self._borrowed is not None:
+            await self._borrowed.close()
+
+
+class _Own:
+    """Connections of our own, and requests written for them."""
+
+    def __init__(self, api_key: APIKey, connections: int) -> None:
+        self.pool = Pool(connections, library.tls_context)
+        self._api_key = api_key
+        self._head = lru_cache(maxsize=64)(head_of)  # most requests differ in their bodies alone
+
+    def begin(self, request: Request) -> tuple[Call, Exchange]:
+        """The request as bytes, and its time runs."""
+        ends = time.monotonic() + request.timeout
+        headers, body = headers_of(request, self._api_key), b""
+        if request.form is not None:
+            body, headers["Content-Type"] = library.multipart(request.form)
+        elif request.json is not None:
+            body, headers["Content-Type"] = body_of(request.json), "application/json"
+        head = self._head(request.method, request.server, request.path, *headers.items())
+        return Call(request, head.hide), Exchange(head.origin, head.of(body), body, ends)
+
+
+def _failure(call: Call, exchange: Exchange, error: Exception) -> VLLMModalitiesError:
+    if exchange.reader is not None:
+        call.heard(exchange.reader.status, exchange.reader.headers)
+    if isinstance(error, LateError):
+        return call.late(connecting=exchange.connecting)
+    return call.broken(error)
+
+
+def _result(call: Call, reader: Reader) -> Response:
+    call.heard(reader.status, reader.headers)
+    return call.result(reader.body)
+
+
+def proxied() -> bool:
+    """Whether the environment names a proxy, as httpx reads it."""
+    if any(value and name.lower() in _PROXIES for name, value in os.environ.items()):
+        return True
+    if sys.platform in ("darwin", "win32"):  # where the system's settings may name one too
+        from urllib.request import getproxies
+
+        return not _PROXIES.isdisjoint(f"{kind}_proxy" for kind in getproxies())
+    return False

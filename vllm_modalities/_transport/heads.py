@@ -1,0 +1,108 @@
+"""A request as bytes: the body, and a head of which all but the length is built once."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+from urllib.parse import quote, urlsplit
+
+import pydantic_core
+
+from .._flow import Request
+from .._inputs import invalid
+from .._secrets import APIKey, check_value, hider
+from .pool import Origin
+
+_TOKEN = re.compile(r"[\w!#$%&'*+.^`|~-]+", re.ASCII)
+_OURS = frozenset({"content-length", "transfer-encoding", "connection"})
+_UNQUOTED = "/%?&=:;@!$'()*+,~"  # beside letters and digits: what may stand in a path as it is
+_PORTS = {"http": 80, "https": 443}
+
+
+@cache
+def own_headers() -> dict[str, str]:
+    """What every request says; looked up late, since finding one's own version takes a while."""
+    from importlib.metadata import version
+
+    return {
+        "Accept": "*/*",
+        "User-Agent": f"vllm-modalities/{version('vllm-modalities')}",
+        "Accept-Encoding": "identity",  # vectors and audio do not compress
+    }
+
+
+def headers_of(request: Request, api_key: APIKey) -> dict[str, str]:
+    """The headers of a request but for those about its body; the request's own win."""
+    key = api_key() if callable(api_key) else api_key
+    headers = own_headers() | ({"Authorization": f"Bearer {key}"} if key else {})
+    given = {name.lower() for name in request.headers}
+    return {name: headers[name] for name in headers if name.lower() not in given} | dict(
+        request.headers
+    )
+
+
+def checked(headers: Mapping[str, str]) -> None:
+    """Raise InvalidRequestError where HTTP cannot carry a header, or it is not the user's."""
+    for name, value in headers.items():
+        check_value(name, value)
+        if not _TOKEN.fullmatch(name) or name.lower() in _OURS:
+            raise invalid(name, f"{name!r} cannot be a header of a request")
+
+
+def body_of(json: Mapping[str, Any]) -> bytes:
+    """A JSON body.
+
+    Raises:
+        InvalidRequestError: A text in it is not Unicode.
+    """
+    try:
+        return pydantic_core.to_json(json)
+    except pydantic_core.PydanticSerializationError:
+        raise invalid(
+            "",
+            "a text of the request holds half a surrogate pair, which UTF-8 cannot carry",
+        ) from None
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """What requests of one kind to one server begin with.
+
+    Attributes:
+        origin: The server.
+        start: All of the head but the body's length.
+        hide: Takes the secrets in it out of a text.
+    """
+
+    origin: Origin
+    start: bytes
+    hide: Callable[[str], str]
+
+    def of(self, body: bytes) -> bytes:
+        """The whole head for one body."""
+        return self.start + b"Content-Length: %d\r\n\r\n" % len(body)
+
+
+def head_of(method: str, server: str, path: str, *headers: tuple[str, str]) -> Head:
+    """The head of a request.
+
+    Raises:
+        InvalidRequestError: HTTP cannot carry one of the headers, or nothing can be named so.
+    """
+    checked(dict(headers))
+    url = urlsplit(server)
+    try:
+        host = (url.hostname or "").encode("idna").decode()
+    except UnicodeError as error:
+        raise invalid("base_url", f"{url.hostname!r} is no name of a server: {error}") from None
+    port = url.port or _PORTS[url.scheme]
+    shown = f"[{host}]" if ":" in host else host
+    shown += "" if port == _PORTS[url.scheme] else f":{port}"
+    target = quote(url.path + path, safe=_UNQUOTED)
+    fields = {"Host": shown} | dict(headers)
+    lines = [f"{method} {target} HTTP/1.1", *(f"{name}: {fields[name]}" for name in fields), ""]
+    origin = Origin(host, port, url.scheme == "https")
+    return Head(origin, "\r\n".join(lines).encode(), hider(dict(headers)))

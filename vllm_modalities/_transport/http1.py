@@ -1,0 +1,152 @@
+"""One HTTP/1.1 answer out of its bytes, without I/O: by h11, or by httptools if it is installed.
+
+httptools (extra `fast`) is a binding of llhttp, the parser of Node.js. A server sends raw vectors
+in one chunk each, and reading those takes h11 most of the time of a call.
+"""
+
+from __future__ import annotations
+
+import abc
+import importlib.util
+from collections.abc import Iterable, Mapping
+from functools import cache
+
+HEAD = 100 * 1024  # bytes that the head of an answer may have, as in httpx
+LARGEST = 2**31  # bytes that an answer may have, so that one without end does not fill the memory
+
+
+class MalformedError(Exception):
+    """What came is not HTTP/1.1, or not all of it came."""
+
+
+class Reader(abc.ABC):
+    """Reads one answer, to a request that was no HEAD.
+
+    Attributes:
+        status: 0 until the head has come.
+        headers: Values by lower-case name; several of one name are joined by commas.
+        body: What has come of it.
+        begun: Whether anything has come.
+        done: Whether all has come.
+        reusable: Whether the connection may carry another request after that.
+    """
+
+    def __init__(self) -> None:
+        self.status = 0
+        self.headers: Mapping[str, str] = {}
+        self.body = bytearray()
+        self.done = self.reusable = False
+        self._size = 0
+
+    @property
+    def begun(self) -> bool:
+        return self._size > 0
+
+    def came(self, data: memoryview) -> None:
+        """These bytes came; none means that no more will.
+
+        Raises:
+            MalformedError: They make no HTTP/1.1 answer, or one that is too large.
+        """
+        self._size += len(data)
+        if self._size > LARGEST:
+            raise MalformedError(f"an answer of more than {LARGEST:,} bytes")
+        if not data and not self.status:
+            raise MalformedError("the connection was closed without an answer")
+        self._take(data)
+
+    @abc.abstractmethod
+    def _take(self, data: memoryview) -> None:
+        """Understand more of the answer."""
+
+    def _head(self, status: int, fields: Iterable[tuple[bytes, bytes]]) -> None:
+        headers: dict[str, str] = {}
+        for raw, value in fields:
+            name, text = raw.decode("latin-1").lower(), value.decode("latin-1").strip(" \t")
+            headers[name] = f"{headers[name]}, {text}" if name in headers else text
+        self.status, self.headers = status, headers
+
+
+class H11Reader(Reader):
+    """Reads by h11."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        import h11
+
+        self._h11 = h11
+        self._connection = h11.Connection(h11.CLIENT, max_incomplete_event_size=HEAD)
+        self._connection.send(h11.Request(method="POST", target="/", headers=[("Host", "-")]))
+        self._connection.send(h11.EndOfMessage())
+
+    def _take(self, data: memoryview) -> None:
+        h11 = self._h11
+        self._connection.receive_data(bytes(data))
+        try:
+            while not self.done:
+                event = self._connection.next_event()
+                if isinstance(event, h11.Data):
+                    self.body += event.data
+                elif event is h11.NEED_DATA:
+                    return
+                elif isinstance(event, h11.Response):  # and not one that says it is still to come
+                    self._head(event.status_code, event.headers)
+                elif isinstance(event, h11.EndOfMessage):
+                    self.done = True
+        except h11.RemoteProtocolError as error:
+            raise MalformedError(str(error)) from None
+        left, _ = self._connection.trailing_data
+        self.reusable = self._connection.their_state is h11.DONE and not left and len(data) > 0
+
+
+class ToolsReader(Reader):
+    """Reads by httptools, which calls the `on_` methods."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        import httptools
+
+        self._errors = (httptools.HttpParserError, httptools.HttpParserUpgrade)
+        self._parser = httptools.HttpResponseParser(self)
+        self._fields: list[tuple[bytes, bytes]] = []
+
+    def _take(self, data: memoryview) -> None:
+        if not data:
+            if {"content-length", "transfer-encoding"}.isdisjoint(self.headers):
+                self.done = True  # the end of the stream is that of the body
+                return
+            raise MalformedError("the connection was closed before the answer was complete")
+        try:
+            self._parser.feed_data(data)
+        except self._errors as error:
+            if not self.done:
+                raise MalformedError(str(error)) from None
+            self.reusable = False  # what follows the answer is none
+        if self._size > HEAD and not self.status:
+            raise MalformedError(f"a head of more than {HEAD} bytes")
+
+    def on_message_begin(self) -> None:
+        self.reusable = False  # if something follows the answer
+        self._fields = []
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        self._fields.append((name, value))
+
+    def on_headers_complete(self) -> None:
+        status = self._parser.get_status_code()
+        if status >= 200 and not self.status:  # what is below says that the answer is to come
+            self._head(status, self._fields)
+
+    def on_body(self, part: bytes) -> None:
+        if not self.done:
+            self.body += part
+
+    def on_message_complete(self) -> None:
+        if self.status and not self.done:
+            self.done, self.reusable = True, self._parser.should_keep_alive()
+
+
+@cache
+def reader_kind() -> type[Reader]:
+    """The faster of the two that is there."""
+    return H11Reader if importlib.util.find_spec("httptools") is None else ToolsReader

@@ -1,0 +1,97 @@
+"""What may be ranked (texts, images, both, the caller's own objects), and how it is sent."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, TypeAlias
+
+from .._flow import Flow, Work
+from .._inputs import invalid
+from ..errors import MediaError
+from ._content import Chat, is_picture, item_of
+from ._ranking import Item
+
+Rankable: TypeAlias = str | Chat
+Key: TypeAlias = str | Callable[[Any], Any] | None
+"""How a document of the caller's own is read: the name of a dict's field, or a function."""
+
+ALLOWED = (
+    "a text, an image (a Path, the bytes of a file, a Pillow image or an ImageURL), a list of both,"
+    ' or {"text": "…"} or {"content": […]}; what else it may be, `key` says: a field\'s name or a'
+    " function"
+)
+
+
+def rankables(name: str, given: object, key: Key = None) -> tuple[Any, tuple[Rankable, ...]]:
+    """The caller's own objects, and what is compared of each.
+
+    Raises:
+        InvalidRequestError: It is no collection, or holds something that cannot be compared.
+    """
+    if not isinstance(given, Iterable) or isinstance(given, str | bytes | Mapping | Chat):
+        raise invalid(name, f"{name} must be a list of documents, got {type(given).__name__}")
+    own = tuple(given)
+    if key is None and all(type(one) is str and one.isascii() for one in own):  # usual, and fast
+        return own, own
+    return own, tuple(rankable(name, place, one, key) for place, one in enumerate(own))
+
+
+def rankable(name: str, place: int | None, given: Any, key: Key = None) -> Rankable:
+    """What is compared of one object; `place` is its position among many."""
+    where = name if place is None else f"item {place} of {name}"
+    if key is not None:
+        given = _of_key(name, where, given, key)
+    is_content = isinstance(given, Mapping) and isinstance(given.get("content"), list | tuple)
+    if isinstance(given, Mapping) and not is_content:
+        given = given.get("content", given.get("text"))
+    if is_content:
+        item = item_of(name, place, {"content": given["content"]})
+    elif isinstance(given, str) or is_picture(given):
+        item = item_of(name, place, given)
+    elif _is_mixed(given):
+        item = item_of(name, place, {"content": given})
+    else:
+        raise invalid(name, f"{where} must be {ALLOWED}; got {type(given).__name__}")
+    assert not isinstance(item, tuple)
+    return item
+
+
+def _of_key(name: str, where: str, given: Any, key: str | Callable[[Any], Any]) -> Any:
+    if callable(key):
+        return key(given)
+    try:
+        return given[key]
+    except (KeyError, TypeError, IndexError):
+        raise invalid(name, f"{where} has no {key!r}, which `key` names") from None
+
+
+def _is_mixed(given: object) -> bool:
+    """Whether it is a list with images; one of texts alone would be several."""
+    parts = given if isinstance(given, list | tuple) else ()
+    others = [part for part in parts if not isinstance(part, str)]
+    return bool(others) and all(is_picture(part) or isinstance(part, Mapping) for part in others)
+
+
+def wired(items: Sequence[Rankable]) -> Flow[tuple[list[Item | MediaError], list[str]]]:
+    """The items as they are sent, an error for each that cannot be read, and what is doubtful."""
+    texts = [item for item in items if isinstance(item, str)]
+    if len(texts) == len(items):
+        return [*texts], []
+    return (yield from Work(lambda: _read(items)))
+
+
+def _read(items: Sequence[Rankable]) -> tuple[list[Item | MediaError], list[str]]:
+    found: list[Item | MediaError] = []
+    doubts: list[str] = []
+    for item in items:
+        if isinstance(item, str):
+            found.append(item)
+            continue
+        try:
+            chat, doubtful = item.read()
+        except MediaError as error:
+            found.append(error)
+        else:
+            found.append({"content": list(chat.messages[0]["content"])})
+            doubts += doubtful
+    return found, doubts

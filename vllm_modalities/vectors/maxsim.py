@@ -1,0 +1,190 @@
+"""MaxSim, the score of late interaction: blocked matrix products over ragged arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, cast, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from .tokens import TokenEmbeddings
+
+Offsets: TypeAlias = NDArray[np.int64]
+Scores: TypeAlias = NDArray[np.float32]
+Tokens: TypeAlias = "TokenEmbeddings | NDArray[Any] | Sequence[NDArray[Any]]"
+"""Items of token vectors: TokenEmbeddings, one (tokens, dim) array, a (n, tokens, dim) array, or a
+list of (tokens, dim) arrays."""
+
+# Numbers in a block of documents, and tokens in a group of queries: a block and its products stay
+# in a core's cache, so that the maximum costs little beside the product.
+BLOCK, GROUP = 2**18, 128
+
+
+class Ragged(Protocol):
+    """Items of token vectors back to back."""
+
+    @property
+    def offsets(self) -> Offsets:
+        """Where each item begins, and the end of the last. Shape (n + 1,)."""
+        ...
+
+    @property
+    def dimensions(self) -> int:
+        """Width of each vector."""
+        ...
+
+    def rows(
+        self, first: int, last: int, out: NDArray[np.float32] | None = None
+    ) -> NDArray[np.float32]:
+        """The vectors of items `first` to before `last`, in `out` if they are not there already.
+
+        Shape (tokens, dim).
+        """
+        ...
+
+
+@overload
+def maxsim(queries: Tokens, documents: Tokens) -> Scores: ...
+@overload
+def maxsim(
+    queries: Tokens, documents: Tokens, *, top_k: int
+) -> tuple[NDArray[np.int64], Scores]: ...
+def maxsim(
+    queries: Tokens, documents: Tokens, *, top_k: int | None = None
+) -> Scores | tuple[NDArray[np.int64], Scores]:
+    """How well each query fits each document: the sum, over the query's tokens, of the best match.
+
+    The sum is what vLLM's `/score` and ColBERT give; FlagEmbedding's bge-m3 divides it by the
+    number of the query's tokens.
+
+    Args:
+        queries: n items of token vectors; a single (tokens, dim) array is one.
+        documents: m items, likewise. Packed TokenEmbeddings are read where they are; float16 and
+            int8 are read block by block, never as a whole in float32.
+        top_k: Only the best k documents of each query.
+
+    Returns:
+        Scores, shape (n, m), float32. With `top_k`, the documents' places, best first, and their
+        scores, each of shape (n, min(k, m)). Where an item has no tokens the score is NaN.
+
+    Raises:
+        ValueError: Vectors differ in width, or `top_k` is below 1.
+
+    Source: vLLM 0.32.0 vllm/entrypoints/pooling/scoring/utils.py, `compute_maxsim_score`.
+    """
+    if top_k is not None and top_k < 1:
+        raise ValueError(f"top_k must be at least 1, got {top_k}")
+    asked, answers = ragged(queries), ragged(documents)
+    counts = len(asked.offsets) - 1, len(answers.offsets) - 1
+    scores = np.full(counts, np.nan, np.float32)
+    if 0 not in counts:
+        if asked.dimensions != answers.dimensions:
+            raise ValueError(
+                f"queries are {asked.dimensions} numbers wide, documents {answers.dimensions}"
+            )
+        _fill(scores, asked, answers)
+    return scores if top_k is None else _best(scores, top_k)
+
+
+def ragged(given: Tokens) -> Ragged:
+    """What was given, as items back to back.
+
+    Raises:
+        ValueError: An item is no (tokens, dim) array, or as wide as no other.
+    """
+    if hasattr(given, "offsets"):
+        return cast("Ragged", given)
+    arrays = cast("Sequence[NDArray[Any]]", given)
+    if isinstance(given, np.ndarray) and given.ndim == 2:
+        arrays = [given]
+    return _Listed.of(arrays)
+
+
+@dataclass(frozen=True, slots=True)
+class _Listed:
+    """Arrays that stay where they are until their block is read."""
+
+    arrays: Sequence[NDArray[Any]]
+    offsets: Offsets
+    dimensions: int
+
+    @classmethod
+    def of(cls, arrays: Sequence[NDArray[Any]]) -> _Listed:
+        shapes = {np.shape(array)[1:] for array in arrays}
+        if len(shapes) > 1 or any(len(shape) != 1 for shape in shapes):
+            raise ValueError(
+                f"token vectors must be arrays of shape (tokens, dim), of one dim; got"
+                f" {sorted({np.shape(array) for array in arrays})[:3]}"
+            )
+        lengths = np.fromiter(map(len, arrays), np.int64, len(arrays))
+        return cls(arrays, starts(lengths), shapes.pop()[0] if shapes else 0)
+
+    def rows(
+        self, first: int, last: int, out: NDArray[np.float32] | None = None
+    ) -> NDArray[np.float32]:
+        if out is None:
+            out = np.empty((self.offsets[last] - self.offsets[first], self.dimensions), np.float32)
+        return np.concatenate(self.arrays[first:last], out=out, casting="unsafe")
+
+
+def starts(lengths: NDArray[np.int64]) -> Offsets:
+    """The offsets of items of these lengths. Shape (n + 1,)."""
+    offsets = np.zeros(len(lengths) + 1, np.int64)
+    np.cumsum(lengths, out=offsets[1:])
+    return offsets
+
+
+def _fill(scores: Scores, queries: Ragged, documents: Ragged) -> None:
+    groups = [
+        (slice(first, last), queries.rows(first, last).T, *_segments(queries.offsets, first, last))
+        for first, last in _blocks(queries.offsets, GROUP)
+    ]
+    blocks = list(_blocks(documents.offsets, BLOCK // max(documents.dimensions, 1)))
+    tokens = max(int(documents.offsets[b] - documents.offsets[a]) for a, b in blocks)
+    # New memory for each block would take longer than the maximum.
+    room = np.empty((tokens, documents.dimensions), np.float32)
+    products = np.empty(tokens * max(group.shape[1] for _, group, _, _ in groups), np.float32)
+    for first, last in blocks:
+        begins, filled = _segments(documents.offsets, first, last)
+        if not len(begins):
+            continue
+        count = int(documents.offsets[last] - documents.offsets[first])
+        block = documents.rows(first, last, room[:count])
+        for group, asked, query_begins, given in groups:
+            if len(query_begins):
+                shape = (count, asked.shape[1])
+                product = products[: count * asked.shape[1]].reshape(shape)
+                np.matmul(block, asked, out=product)
+                best = np.maximum.reduceat(product, begins, axis=0)
+                summed = np.add.reduceat(best, query_begins, axis=1)
+                scores[group, first:last][np.ix_(given, filled)] = summed.T
+
+
+def _blocks(offsets: Offsets, size: int) -> Iterator[tuple[int, int]]:
+    """Ranges of items of at most `size` tokens together, or of one item."""
+    first, count = 0, len(offsets) - 1
+    while first < count:
+        last = int(np.searchsorted(offsets, offsets[first] + size, side="right")) - 1
+        last = max(last, first + 1)
+        yield first, last
+        first = last
+
+
+def _segments(offsets: Offsets, first: int, last: int) -> tuple[Offsets, NDArray[np.bool_]]:
+    """Where in their block the items begin that have tokens, and which those are."""
+    begins = offsets[first:last] - offsets[first]
+    filled: NDArray[np.bool_] = np.diff(offsets[first : last + 1]) > 0
+    return begins[filled], filled
+
+
+def _best(scores: Scores, k: int) -> tuple[NDArray[np.int64], Scores]:
+    """The places of the k highest of each row, and those; NaN is lowest, ties go by place."""
+    k = min(k, scores.shape[1])
+    falling = -scores
+    places = np.sort(np.argpartition(falling, k - 1, axis=1)[:, :k]) if k else np.argsort(scores)
+    order = np.argsort(np.take_along_axis(falling, places, axis=1), axis=1, kind="stable")
+    places = np.take_along_axis(places, order, axis=1)
+    return places, np.take_along_axis(scores, places, axis=1)
