@@ -20,7 +20,8 @@ from collections.abc import (
     Iterable,
     Iterator,
 )
-from contextlib import aclosing, closing
+from contextlib import aclosing, closing, suppress
+from queue import Empty, SimpleQueue
 from typing import Any, Generic, TypeVar
 
 import anyio
@@ -153,46 +154,42 @@ def _failing(error: Exception) -> Flow[Any]:
 
 
 class _Threads:
-    """Threads that run flows in the order in which they are begun; one without work ends."""
+    """Threads that run flows in the order in which they are begun, as many as are needed."""
 
     def __init__(self, run: Run, most: int) -> None:
         self._run, self._most = run, most
-        self._waiting: deque[_Begun[Any]] = deque()
-        self._lock = threading.Lock()
-        self._alive = 0
+        self._waiting: SimpleQueue[_Begun[Any] | None] = SimpleQueue()
+        self._idle = threading.Semaphore(0)
+        self._started = 0
 
     def begin(self, flow: Flow[T]) -> _Begun[T]:
         begun = _Begun(flow, threading.Event())
-        with self._lock:
-            self._waiting.append(begun)
-            is_one_more = self._alive < self._most
-            self._alive += is_one_more
-        if is_one_more:
+        self._waiting.put(begun)
+        if not self._idle.acquire(blocking=False) and self._started < self._most:
+            self._started += 1
             # A daemon, so that Ctrl-C does not wait for what is in flight.
             threading.Thread(target=self._work, daemon=True).start()
         return begun
 
     def _work(self) -> None:
-        while begun := self._next():
+        while begun := self._waiting.get():
             try:
                 begun.value = self._run(begun.flow)
             except BaseException as error:
                 begun.error = error
             begun.done.set()
-
-    def _next(self) -> _Begun[Any] | None:
-        with self._lock:
-            if self._waiting:
-                return self._waiting.popleft()
-            self._alive -= 1
-            return None
+            del begun  # or the result would be held until the next one
+            self._idle.release()
 
     def close(self) -> None:
         """Begin nothing more; what is in flight ends by itself, and no one sees it."""
-        with self._lock:
-            waiting, self._waiting = self._waiting, deque()
-        for begun in waiting:
-            begun.flow.close()
+        with suppress(Empty):
+            while True:
+                begun = self._waiting.get_nowait()
+                assert begun is not None
+                begun.flow.close()
+        for _ in range(self._started):
+            self._waiting.put(None)
 
 
 class _Tasks:

@@ -162,9 +162,10 @@ class _Batches:
         work = [range(len(items))]
         failures = yield from each(work, rows.run, rows.harmless, on_error=self._on_error)
         whole = [error for _, error in failures if not isinstance(error, OF_THE_INPUT)]
-        self._in_a_row = self._in_a_row + 1 if len(whole) == len(items) else 0
+        in_a_row = self._in_a_row + 1 if len(whole) == len(items) else 0
+        self._in_a_row = in_a_row
         for error in whole:
-            if is_shared(error) or self._in_a_row == IN_A_ROW:
+            if is_shared(error) or in_a_row >= IN_A_ROW:
                 raise error
         failures = yield from named(self._job.target, items, failures, first=first)
         self._failures += [(first + place, error) for place, error in failures]

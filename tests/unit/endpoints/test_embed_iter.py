@@ -210,8 +210,8 @@ def test_servers_that_fail_batch_after_batch_are_asked_no_more(talk, pauses, on_
     texts = (f"text {i}" for i in range(10_000))
     *batches, error = client.every("embed_iter", texts, batch_size=1, on_error=on_error)
     assert isinstance(error, InternalServerError)
-    assert len(batches) <= 7
-    assert len(server.posts) <= 1 + 7 + 2 * 2
+    assert len(batches) <= 7 + 2  # two under way at once may be the eighth
+    assert len(server.posts) <= 1 + 7 + 2 + 2 * 2
 
 
 def test_a_batch_that_fails_now_and_then_does_not_end_it(talk, pauses) -> None:
