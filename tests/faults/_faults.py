@@ -299,7 +299,7 @@ def is_stream(answer: Answer) -> bool:
     return answer.headers.get("content-type", "").startswith("text/event-stream")
 
 
-WIDTH = 4  # of FakeVLLM's vectors
+COUNT = 4  # items of every call
 
 
 def in_rows(edit: Callable[[list[Any]], object]) -> Edit:
@@ -307,7 +307,7 @@ def in_rows(edit: Callable[[list[Any]], object]) -> Edit:
 
     def edit_content(answer: Answer) -> bytes | None:
         if is_bytes(answer):
-            rows: list[Any] = list(np.frombuffer(answer.content, "<f4").reshape(-1, WIDTH).copy())
+            rows: list[Any] = list(np.frombuffer(answer.content, "<f4").reshape(COUNT, -1).copy())
             return None if edit(rows) is None else np.concatenate(rows).tobytes()
         body = json.loads(answer.content)
         found = body.get("data") or body.get("results") or body.get("embeddings", {}).get("base64")
@@ -375,7 +375,7 @@ def _base64(vector: np.ndarray) -> str:
 
 
 def with_nan(vector: np.ndarray) -> np.ndarray:
-    vector[1] = np.nan
+    vector[0] = np.nan
     return vector
 
 

@@ -63,7 +63,7 @@ def called(client: Client | AsyncClient, row: Row) -> object:
 
 @EACH
 def test_cancelling_a_task_closes_its_connection(row, held) -> None:
-    async def main(url: str) -> None:
+    async def main(url: object) -> None:
         async with AsyncClient(url, **row.client) as client:
             call = asyncio.create_task(called(client, row))
             await asyncio.to_thread(held.wait_for, 1)
@@ -75,13 +75,13 @@ def test_cancelling_a_task_closes_its_connection(row, held) -> None:
 
     with serving(row.vllm()) as server:
         server.always(held)
-        asyncio.run(main(server.url))
+        asyncio.run(main(row.at(server.url)))
         assert server.drained()
 
 
 @EACH
 def test_closing_an_async_client_ends_its_calls(row, held) -> None:
-    async def main(url: str) -> None:
+    async def main(url: object) -> None:
         client = AsyncClient(url, max_retries=0, **row.client)
         call = asyncio.create_task(called(client, row))
         await asyncio.to_thread(held.wait_for, 1)
@@ -92,7 +92,7 @@ def test_closing_an_async_client_ends_its_calls(row, held) -> None:
 
     with serving(row.vllm()) as server:
         server.always(held)
-        asyncio.run(main(server.url))
+        asyncio.run(main(row.at(server.url)))
         held.assert_left(1)
         assert server.drained()
 
@@ -101,7 +101,7 @@ def test_closing_an_async_client_ends_its_calls(row, held) -> None:
 def test_closing_a_client_ends_the_calls_of_other_threads(row, held) -> None:
     with serving(row.vllm()) as server, ThreadPoolExecutor(1) as pool:
         server.always(held)
-        client = Client(server.url, max_retries=0, **row.client)
+        client = Client(row.at(server.url), max_retries=0, **row.client)
         call = pool.submit(called, client, row)
         held.wait_for(1)
         client.close()
