@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from _script import ASYNCIO, BLOCKING, URL, Answer, FakeVLLM, Talker
+from _script import ASYNCIO, BLOCKING, Answer, FakeVLLM, Talker
 from PIL import Image
 
 from vllm_modalities import (
@@ -20,7 +20,6 @@ from vllm_modalities import (
 KINDS = (BLOCKING, ASYNCIO)
 TEXTS = ["one", "two", "three", "four"]
 SOUND = (np.sin(np.arange(1600) / 5).astype(np.float32), 16_000)
-TOKENS = {"task": "late-interaction"}
 PAGE = Image.new("RGB", (40, 30), "white")
 
 
@@ -38,7 +37,6 @@ class Row:
         server: What its server is made with.
         client: What its client is made with.
         read: What is compared of the result.
-        mapped: What its server has to be said to do; "" is what it can be seen to do.
         checks: Whether the package looks into the answer.
     """
 
@@ -49,20 +47,15 @@ class Row:
     server: Mapping[str, Any] = field(default_factory=dict)
     client: Mapping[str, Any] = field(default_factory=dict)
     read: Callable[[Any], Any] = as_it_is
-    mapped: str = ""
     checks: bool = True
 
     def vllm(self) -> FakeVLLM:
         return FakeVLLM(**self.server)
 
-    def at(self, url: str) -> Any:
-        """What its client is given as `base_url`."""
-        return {self.mapped: url} if self.mapped else url
-
     def answer(self) -> Answer:
         """What its server answers, to a client that knows the server already."""
         vllm = self.vllm()
-        talker = Talker(BLOCKING, vllm, base_url=self.at(URL), **self.client)
+        talker = Talker(BLOCKING, vllm, **self.client)
         for _ in range(2):
             getattr(talker, self.method)(*self.arguments, **self.options)
         return vllm.answer(vllm.posts[-1])
@@ -82,8 +75,6 @@ ROWS = (
     Row("rerank", "rerank", ("one", TEXTS), server={"task": "cross-encoder"}),
     Row("score", "score", ("one", TEXTS), server={"task": "cross-encoder"}),
     Row("classify", "classify", (TEXTS,), server={"task": "cross-encoder"}),
-    Row("embed_tokens", "embed_tokens", (TEXTS,), server=TOKENS),
-    Row("token_classify", "token_classify", (TEXTS,), server=TOKENS, mapped="token_classify"),
     Row("transcribe", "transcribe", (SOUND,), server={"task": "speech"}),
     Row("translate", "translate", (SOUND,), server={"task": "speech"}),
     Row("ocr", "ocr", (PAGE,), server={"task": "chat", "model": "deepseek-ocr"}),

@@ -23,7 +23,7 @@ def tidy() -> Iterator[None]:
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("row", ROWS, ids=[row.name for row in ROWS])
 def test_a_call_to_a_silent_server_ends_at_its_deadline(row, kind) -> None:
-    with serving(row.vllm()) as server, calling(kind, row.at(server.url), **row.client) as caller:
+    with serving(row.vllm()) as server, calling(kind, server.url, **row.client) as caller:
         healthy = caller(row)
         server.always(silence)
         assert outcome(caller, row, healthy, deadline=0.3) == "APITimeoutError"

@@ -75,7 +75,7 @@ def test_cancelling_a_task_closes_its_connection(row, held) -> None:
 
     with serving(row.vllm()) as server:
         server.always(held)
-        asyncio.run(main(row.at(server.url)))
+        asyncio.run(main(server.url))
         assert server.drained()
 
 
@@ -92,7 +92,7 @@ def test_closing_an_async_client_ends_its_calls(row, held) -> None:
 
     with serving(row.vllm()) as server:
         server.always(held)
-        asyncio.run(main(row.at(server.url)))
+        asyncio.run(main(server.url))
         held.assert_left(1)
         assert server.drained()
 
@@ -101,7 +101,7 @@ def test_closing_an_async_client_ends_its_calls(row, held) -> None:
 def test_closing_a_client_ends_the_calls_of_other_threads(row, held) -> None:
     with serving(row.vllm()) as server, ThreadPoolExecutor(1) as pool:
         server.always(held)
-        client = Client(row.at(server.url), max_retries=0, **row.client)
+        client = Client(server.url, max_retries=0, **row.client)
         call = pool.submit(called, client, row)
         held.wait_for(1)
         client.close()

@@ -68,7 +68,7 @@ def expected(fault: Fault, row: Row) -> tuple[str | None, str]:
 def struck(fault: Fault, row: Row, kind: str) -> tuple[str | None, str]:
     """What comes of a call whose first try is struck, and of one whose every try is."""
     with serving(FakeVLLM()) as trap, serving(row.vllm(), elsewhere=trap.url) as server:
-        with calling(kind, row.at(server.url), api_key="secret", **row.client) as caller:
+        with calling(kind, server.url, api_key="secret", **row.client) as caller:
             healthy = caller(row)
             once = None
             if fault.once is not None:
@@ -88,7 +88,7 @@ def unreached(fault: Fault, row: Row, kind: str) -> tuple[None, str]:
     """What comes of a call to a server that cannot be reached."""
     with ExitStack() as stack, pytest.MonkeyPatch.context() as patch:
         server = stack.enter_context(WAYS[fault.name](row, patch))
-        with calling(kind, row.at(server.url), **row.client) as caller:
+        with calling(kind, server.url, **row.client) as caller:
             healthy = None
             if fault.name == "connection refused":
                 healthy = caller(row)

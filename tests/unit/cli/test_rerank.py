@@ -42,7 +42,7 @@ def notes(tmp_path):
 
 
 def run(*arguments: str, said: str | None = None):
-    environment = {"COLUMNS": "200", "TERM": "dumb"}
+    environment = {"COLUMNS": "200", "TERM": "dumb", "FORCE_COLOR": None}
     return CliRunner().invoke(cli.app, list(arguments), input=said, env=environment)
 
 
