@@ -11,7 +11,7 @@ import numpy as np
 from .._context import Context
 from .._flow import Flow, Stream
 from .._inputs import invalid
-from .._many import Failure, OnError, each, is_shared
+from .._many import IN_A_ROW, Failure, OnError, each, is_shared
 from .._progress import Progress, told
 from ..errors import BadRequestError, MediaError, PartialFailureError
 from ..vectors.embeddings import Embeddings
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from ._content import Input
 
 OF_THE_INPUT = (BadRequestError, MediaError)
-IN_A_ROW = 8  # batches that fail whole: then it is the servers that are at fault
 
 
 def embed_iter(
