@@ -37,6 +37,7 @@ from vllm_modalities import (
 from vllm_modalities._fleet import replicas_of
 from vllm_modalities._flow import said
 from vllm_modalities._sniff import sniff
+from vllm_modalities._transport.http1 import H11Reader, MalformedError, ToolsReader
 from vllm_modalities.audio import reading as sounds
 from vllm_modalities.audio.transcript import Segment
 from vllm_modalities.documents import reading as images
@@ -45,6 +46,7 @@ from vllm_modalities.documents.grammars import grounding, unmarked
 from vllm_modalities.documents.repetition import repeated_tail
 from vllm_modalities.server import ServerInfo, ServerVersion
 from vllm_modalities.vectors import decode
+from vllm_modalities.vectors.listing import EmbeddingList, sliced
 
 SEEDS = Path(__file__).parent / "seeds"
 TARGETS: dict[str, Callable[[bytes], None]] = {}
@@ -271,6 +273,32 @@ def version(data: bytes) -> None:
     except ValueError:
         return
     assert (release < "0.32.0") != (release >= "0.32.0")
+
+
+@target
+def http(data: bytes) -> None:
+    """The first byte says in pieces of how many bytes it comes; then the connection closes."""
+    size, raw = 1 + (data[0] if data else 0), memoryview(data[1:])
+    for reader in (H11Reader(), ToolsReader()):
+        with suppress(MalformedError):
+            for start in range(0, len(raw), size):
+                if not reader.done:
+                    reader.came(raw[start : start + size])
+            if not reader.done:
+                reader.came(memoryview(b""))
+        assert len(reader.body) <= len(raw)
+        assert not reader.done or 200 <= reader.status <= 999
+
+
+@target
+def listing(data: bytes) -> None:
+    """What is sliced out of JSON is what the JSON parser finds there."""
+    found = sliced(data, 2)
+    if found is not None and found[0] and len(found[0]) % 8 == 0:
+        parsed = EmbeddingList.model_validate_json(data)
+        rows = decode.from_base64([str(row.embedding) for row in parsed.data])
+        assert rows.tobytes() == bytes(found[0])
+        assert [row.index for row in parsed.data] == [0, 1]
 
 
 @target
