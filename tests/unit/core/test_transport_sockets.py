@@ -2,6 +2,7 @@
 
 import contextlib
 import itertools
+import math
 import select
 import selectors
 import socket
@@ -31,6 +32,7 @@ from vllm_modalities._flow import Form, Request
 from vllm_modalities._transport import connection, pool, waiting
 from vllm_modalities._transport import library as borrowed
 from vllm_modalities._transport.heads import head_of
+from vllm_modalities._transport.http1 import ToolsReader
 
 
 @pytest.fixture(params=KINDS)
@@ -111,6 +113,20 @@ def test_a_large_body_lets_others_run() -> None:
     with serving(lambda _: [answer(bytes(8 * 2**20))]) as server:
         anyio.run(main, server.url)
     assert turns > 3
+
+
+def test_a_body_that_never_lets_others_run_still_ends_at_the_timeout() -> None:
+    """What always has bytes to read never waits; the clock is looked at all the same."""
+    one, other = socket.socketpair()
+    with one, other:
+        one.setblocking(False)
+        reading = connection.Connection(one).exchange(b"x", b"", ToolsReader(), math.inf)
+        other.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\n")
+        wanted = next(reading)
+        with pytest.raises(connection.LateError):
+            for _ in range(connection.TURNS):
+                other.sendall(b"x")
+                wanted = reading.send(wanted.event != 0)
 
 
 def test_a_connection_is_used_again(send) -> None:
