@@ -57,5 +57,9 @@ def same(one: Any, other: Any) -> bool:
             return one.to_dict() == other.to_dict()
         case (Document(), Document()):
             return one.to_dict() == other.to_dict()
+        case (np.ndarray(), np.ndarray()):
+            return np.array_equal(one, other)
+        case ((list() | tuple()), (list() | tuple())):
+            return len(one) == len(other) and all(map(same, one, other))
         case _:
             return bool(one == other)

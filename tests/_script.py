@@ -480,6 +480,15 @@ class FakeVLLM:
         return same({"id": "r", "model": self.model, "usage": usage, "results": results})
 
 
+class SparseVLLM(FakeVLLM):
+    """A server for lexical weights: small letters are large ones, a special token at both ends."""
+
+    def _tokenize(self, asked: dict[str, Any]) -> Answer:
+        told = super()._tokenize({"prompt": asked["prompt"].lower()})
+        tokens = [number % 2**31 for number in json.loads(told.content)["tokens"]]
+        return same({"tokens": [0, *tokens, 2], "count": len(tokens) + 2})
+
+
 def _listed(asked: dict[str, Any]) -> list[Any]:
     """The inputs of a request of /v1/embeddings, one by one."""
     given = asked.get("input") or asked.get("messages") or ""

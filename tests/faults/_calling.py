@@ -8,17 +8,29 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from _both import same
 from _script import BLOCKING
 from faults._rows import Row
 from faults._server import BOUND
 
-from vllm_modalities import AsyncClient, Client, PartialFailureError, VLLMModalitiesError
+from vllm_modalities import (
+    AsyncClient,
+    Client,
+    Embeddings,
+    PartialFailureError,
+    VLLMModalitiesError,
+)
 
 WRONG = "WRONG"
+
+
+def joined(batches: list[Embeddings]) -> Embeddings:
+    return replace(batches[0], vectors=np.concatenate([one.vectors for one in batches]))
 
 
 class Caller:
@@ -33,7 +45,25 @@ class Caller:
 
     def __call__(self, row: Row, **options: Any) -> Any:
         client = self.client.with_options(**options)
-        return row.read(self.do(getattr(client, row.method)(*row.arguments, **row.options)))
+        called = getattr(client, row.method)(*row.arguments, **row.options)
+        return row.read(self.all_of(called) if row.streams else self.do(called))
+
+    def all_of(self, batches: Any) -> Embeddings:
+        """One result of all that an iterator gives, also where it ends with what failed."""
+        given: list[Embeddings] = []
+
+        async def take() -> None:
+            async for one in batches:
+                given.append(one)  # noqa: PERF401 - those before an error count
+
+        try:
+            if self._runner is None:
+                given.extend(batches)
+            else:
+                self._runner.run(take())
+        except PartialFailureError as error:
+            raise PartialFailureError(joined(given), error.failures) from None
+        return joined(given)
 
     def tasks(self) -> int:
         """How many tasks there are, after those that only tidy up have had their turns."""
@@ -67,7 +97,7 @@ def outcome(caller: Caller, row: Row, healthy: Any, **options: Any) -> str:
     except PartialFailureError as error:
         failed = {place for place, _ in error.failures}
         kept = [place for place in range(len(healthy)) if place not in failed]
-        if not (error.results.vectors[kept] == healthy.vectors[kept]).all():
+        if not all(same(error.results[place], healthy[place]) for place in kept):
             return WRONG
         return " and ".join(sorted({type(one).__name__ for _, one in error.failures}))
     except VLLMModalitiesError as error:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from _script import ASYNCIO, BLOCKING, Answer, FakeVLLM, Talker
+from _script import ASYNCIO, BLOCKING, Answer, FakeVLLM, SparseVLLM, Talker, vector_of
 from PIL import Image
 
 from vllm_modalities import (
@@ -34,10 +34,11 @@ class Row:
     Attributes:
         name: Its column.
         method, arguments, options: The call.
-        server: What its server is made with.
+        server, kind: What its server is made with, and of.
         client: What its client is made with.
         read: What is compared of the result.
         checks: Whether the package looks into the answer.
+        streams: Whether the results come one after another.
     """
 
     name: str
@@ -48,17 +49,27 @@ class Row:
     client: Mapping[str, Any] = field(default_factory=dict)
     read: Callable[[Any], Any] = as_it_is
     checks: bool = True
+    streams: bool = False
+    kind: type[FakeVLLM] = FakeVLLM
 
     def vllm(self) -> FakeVLLM:
-        return FakeVLLM(**self.server)
+        return self.kind(**self.server)
 
-    def answer(self) -> Answer:
-        """What its server answers, to a client that knows the server already."""
+    def answers(self) -> list[Answer]:
+        """What its server answers, to a client that knows the server already: one of each path."""
         vllm = self.vllm()
         talker = Talker(BLOCKING, vllm, **self.client)
         for _ in range(2):
-            getattr(talker, self.method)(*self.arguments, **self.options)
-        return vllm.answer(vllm.posts[-1])
+            known = len(vllm.posts)
+            found = getattr(talker, self.method)(*self.arguments, **self.options)
+            if self.streams:
+                list(found)
+        posts = {sent.path: sent for sent in vllm.posts[known:]}
+        return [vllm.answer(sent) for sent in posts.values()]
+
+
+def weight(word: str, width: int) -> np.ndarray:
+    return abs(vector_of(word, width))
 
 
 def sent(name: str, task: str, request: Any) -> Row:
@@ -67,11 +78,18 @@ def sent(name: str, task: str, request: Any) -> Row:
     return Row(f"send({name})", "send", (request,), server=server, read=Response.json, checks=False)
 
 
+WEIGHTS = {"routes": ("/pooling", "/tokenize", "/detokenize"), "vector": weight}
+TOKENS = {"task": "late-interaction"}
 ROWS = (
     Row("embed", "embed", (TEXTS,)),
     Row("embed, raw", "embed", (TEXTS,), client={"transport": "bytes"}),
     Row("embed, numbers", "embed", (TEXTS,), client={"transport": "float"}),
     Row("embed, /v2/embed", "embed", (TEXTS,), {"input_type": "q"}, {"prompts": {"q": "q: "}}),
+    Row("embed_iter", "embed_iter", (TEXTS,), streams=True),
+    Row("embed_tokens", "embed_tokens", (TEXTS,), server=TOKENS),
+    Row("embed_tokens, numbers", "embed_tokens", (TEXTS,), {}, TOKENS, {"transport": "float"}),
+    Row("embed_sparse", "embed_sparse", (TEXTS,), server=WEIGHTS, kind=SparseVLLM, read=list),
+    Row("token_classify", "token_classify", (TEXTS,), server=WEIGHTS),
     Row("rerank", "rerank", ("one", TEXTS), server={"task": "cross-encoder"}),
     Row("score", "score", ("one", TEXTS), server={"task": "cross-encoder"}),
     Row("classify", "classify", (TEXTS,), server={"task": "cross-encoder"}),

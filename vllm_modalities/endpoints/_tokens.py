@@ -80,7 +80,7 @@ class TokenRows:
         return (yield from each(work, self.run, self.harmless, on_error=on_error))
 
     def run(self, batch: Sequence[int]) -> Flow[list[Failure]]:
-        """Ask for the inputs at these positions; one whose numbers are not finite fails."""
+        """Ask for the inputs at these positions; one whose numbers cannot be right fails."""
         fields, doubts = yield from sent([self._items[place] for place in batch])
         # A refusal is an answer here, and Together hands errors over as outcomes.
         (response,) = yield from Together([self._target.post(self._body(fields))])
@@ -94,12 +94,18 @@ class TokenRows:
             self.raws.append(response.content)
         failures: list[Failure] = []
         for place, array in zip(batch, arrays, strict=True):
-            if np.isfinite(array).all():
-                self.arrays[place] = array
+            if wrong := self._wrong(array):
+                failures.append((place, response.fault(f"the vectors of item {place} are {wrong}")))
             else:
-                fault = response.fault(f"the vectors of item {place} are not finite")
-                failures.append((place, fault))
+                self.arrays[place] = array
         return failures
+
+    def _wrong(self, array: Array) -> str | None:
+        if not np.isfinite(array).all():
+            return "not finite"
+        if self._template.task == "token_embed" and array.size and not array.any():
+            return "all zeros"
+        return None
 
     def packed(
         self, failures: Sequence[Failure], findings: Sequence[Finding] = (), kept: Kept = all_of

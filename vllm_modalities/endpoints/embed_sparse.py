@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, get_args
+from typing import Annotated, Any, get_args
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import Field
 
 from .._context import Context, Target
 from .._flow import Flow, Together
@@ -25,7 +26,7 @@ NOTHING: Weights = (np.empty(0, np.int32), np.empty(0, np.float32))
 
 
 class _Tokens(AnswerModel):
-    tokens: list[int]
+    tokens: list[Annotated[int, Field(ge=0, lt=2**31)]]
 
 
 def embed_sparse(

@@ -68,7 +68,8 @@ def embed_tokens(
             not know them. Nothing is embedded.
         UnsupportedTaskError: No server gives a vector a token.
         PartialFailureError: Some inputs failed; `.results` has the others.
-        ResponseError: The answer's shapes do not fit its body, or numbers are not finite.
+        ResponseError: The answer's shapes do not fit its body, or an input's numbers are not
+            finite, or all zeros.
 
     Source: vLLM 0.32.0 vllm/entrypoints/pooling/pooling/protocol.py.
     """

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from _script import Answer, FakeVLLM, body, status
+from _script import FakeVLLM, SparseVLLM, body, status
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -16,16 +16,8 @@ from vllm_modalities import (
 )
 
 ROUTES = ("/pooling", "/tokenize", "/detokenize")
-NUMBERS = {"cat": 5, "dog": 3, "the": 9}
+NUMBERS = {word: int.from_bytes(word.encode()) for word in ("cat", "dog", "the")}
 WEIGHTS = {"cat": 0.5, "dog": 0.25, "the": 0.0}
-
-
-class Sparse(FakeVLLM):
-    """A server whose tokenizer puts a special token at both ends."""
-
-    def _tokenize(self, asked):
-        numbers = [NUMBERS.get(word.lower(), 7) for word in asked["prompt"].split()]
-        return body({"tokens": [0, *numbers, 2]})(Answer())
 
 
 def weigh(word: str, _: int) -> np.ndarray:
@@ -33,14 +25,15 @@ def weigh(word: str, _: int) -> np.ndarray:
     return np.float32([WEIGHTS.get(word.lower(), 1.0) + word.istitle()])
 
 
-def server(**told) -> Sparse:
-    return Sparse(routes=ROUTES, vector=weigh, **told)
+def server(**told) -> SparseVLLM:
+    return SparseVLLM(routes=ROUTES, vector=weigh, **told)
 
 
 def test_each_token_has_its_greatest_weight_and_none_has_zero(talk) -> None:
     found = talk(server()).embed_sparse(["the Cat cat dog", "the", "dog dog"])
     rows = [(indices.tolist(), weights.tolist()) for indices, weights in found]
-    assert rows == [([3, 5], [0.25, 1.5]), ([], []), ([3], [0.25])]
+    cat, dog = NUMBERS["cat"], NUMBERS["dog"]
+    assert rows == [([cat, dog], [1.5, 0.25]), ([], []), ([dog], [0.25])]
     assert (len(found), found.model, found.usage.prompt_tokens) == (3, "m", 7)
     assert repr(found) == "SparseEmbeddings(3 x 3 weights, model='m')"
     np.testing.assert_allclose(found.similarity(found)[0], [0.25**2 + 1.5**2, 0, 0.0625])
@@ -67,6 +60,14 @@ def test_weights_that_are_not_of_these_tokens_are_an_error(talk) -> None:
     fake = server()
     fake.always("/tokenize", body({"tokens": [0, 1, 1, 1, 2]}))
     with pytest.raises(ResponseError, match="1 weights came for the 3 tokens"):
+        talk(fake).embed_sparse("cat")
+
+
+@pytest.mark.parametrize("number", [-1, 2**31, 2**99, 0.5, "a", None])
+def test_what_no_token_can_be_is_an_error(talk, number) -> None:
+    fake = server()
+    fake.always("/tokenize", body({"tokens": [0, number, 2]}))
+    with pytest.raises(ResponseError):
         talk(fake).embed_sparse("cat")
 
 

@@ -121,11 +121,22 @@ def test_options_that_are_refused_are_no_text_s_fault(talk) -> None:
         talk(fake).embed_tokens(TEXTS)
 
 
-def test_vectors_that_are_not_finite_fail_their_text_alone(talk) -> None:
-    fake = server(vector=lambda word, width: vector_of(word, width) * (word != "four" or np.nan))
+@pytest.mark.parametrize(("times", "words"), [(np.nan, "not finite"), (0, "all zeros")])
+def test_vectors_that_cannot_be_right_fail_their_text_alone(talk, times, words) -> None:
+    def vector(word: str, width: int) -> np.ndarray:
+        return vector_of(word, width) * (times if word == "four" else 1)
+
+    fake = server(vector=vector)
     found = talk(fake).embed_tokens(TEXTS, on_error="return")
-    assert [place for place, _ in found.failures] == [1]
+    ((place, error),) = found.failures
+    assert place == 1
+    assert words in str(error)
     assert found.lengths.tolist() == [3, 0, 2]
+
+
+def test_a_weight_of_zero_is_a_weight(talk) -> None:
+    fake = server(routes=(POOLING,), vector=lambda _, width: np.zeros(width))
+    assert talk(fake).token_classify("a b").vectors.tolist() == [[0.0], [0.0]]
 
 
 def told(**changes):
