@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
 
+from importing import INSTALLED
 from packaging.requirements import Requirement
 
 TIMED = """
@@ -36,7 +37,9 @@ def footprints(statements: Mapping[str, str], runs: int) -> dict[str, Footprint]
     for run in range(runs + 1):
         for name, statement in statements.items():
             program = [sys.executable, "-c", TIMED.format(statement=statement)]
-            done = subprocess.run(program, capture_output=True, text=True, check=True)
+            done = subprocess.run(
+                program, env=INSTALLED, capture_output=True, text=True, check=True
+            )
             if run:  # the first compiles, and fills the file cache
                 found[name].append(tuple(map(float, done.stdout.split()[-2:])))
     medians = {

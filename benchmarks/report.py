@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import validating
+import where
 from footprint import LIBRARIES, footprints, installed
 from plot import bars
 from targets import met
@@ -157,6 +158,7 @@ def main() -> None:
         "real": "\n".join(real) or "Not measured in this run.",
         "targets": "\n".join(met(calls, flying, bulk["bulk"], ratio)),
         "validating": "\n".join(validating.table()),
+        "where": "\n".join(where.table()),
     }
     for name, text in filled.items():
         page = page.replace(f"{{{name}}}", text)

@@ -20,6 +20,7 @@ RIG = {
     "rerank": "rerank",
     "classify": "classify",
     "late-interaction": "late-interaction",
+    "token-classify": "token-classify",
     "qwen3-embed": "qwen3-embed",
     "transcribe": "whisper-base",
     "ocr": "deepseek-ocr",

@@ -215,4 +215,47 @@ LATE = [
     ),
 ]
 
-POOLING_CASES: list[Case] = [*OF_AN_EMBEDDER, *TOKENIZING, *CLASSIFYING, *LATE]
+OURS = {"encoding_format": "bytes", "endianness": "little"}
+LATE += [
+    late(
+        "token vectors of two texts, as the client asks",
+        {"model": "colbert", "input": TEXTS, "task": "token_embed", **OURS},
+        observe=seen.vectors,
+        call=lambda client: client.embed_tokens(TEXTS),
+    ),
+]
+
+weights = partial(post, "token-classify", "/pooling")
+
+
+def weighed(**given: object) -> dict[str, object]:
+    return {"model": "bge-m3", "input": TEXTS, "task": "token_classify", **given}
+
+
+WEIGHING = [
+    weights("token weights, as floats", weighed(), observe=seen.vectors),
+    weights(
+        "token weights, as the client asks",
+        weighed(**OURS),
+        observe=seen.vectors,
+        call=lambda client: client.token_classify(TEXTS),
+    ),
+    weights("token weights as logits", weighed(use_activation=False, **OURS), observe=seen.vectors),
+    weights("token vectors by token weights", weighed(task="token_embed"), observe=seen.vectors),
+    post(
+        "token-classify",
+        "/v1/embeddings",
+        "token weights on /v1/embeddings",
+        {"model": "bge-m3", "input": TEXT},
+        observe=seen.vectors,
+        call=None,  # routes tell which servers are asked; before 0.21 this one would answer
+    ),
+    post(
+        "token-classify",
+        "/tokenize",
+        "the tokens that are weighed",
+        {"model": "bge-m3", "prompt": TEXT},
+    ),
+]
+
+POOLING_CASES: list[Case] = [*OF_AN_EMBEDDER, *TOKENIZING, *CLASSIFYING, *LATE, *WEIGHING]

@@ -46,6 +46,7 @@ MODELS = {
     "rerank": "a cross-encoder of random weights on MiniLM",
     "classify": "a classifier of three labels, likewise",
     "late-interaction": "a small ColBERT of random weights",
+    "token-classify": "BGE-M3's token weights, a small one of random weights",
     "qwen3-embed": "a small Qwen3 embedder of random weights, with prompts and a chat template",
     "transcribe": "Whisper base, real weights",
     "ocr": "DeepSeek-OCR, its own code with random weights",

@@ -32,6 +32,7 @@ PROBABILITIES = "how probable a class is, the simulator says by itself"
 EXPLAINED: Mapping[tuple[str, Any], str] = {
     ("classify", seen.vectors): PROBABILITIES,
     ("rerank", seen.vectors): PROBABILITIES,
+    ("token-classify", seen.vectors): "how much a token weighs, it says by itself",
 }
 """By kind of server and what is looked at: why the simulator's answer is another."""
 

@@ -20,6 +20,7 @@ from vllm_modalities import (
     InvalidRequestError,
     RerankResult,
     ServerDefectWarning,
+    TokenEmbeddings,
     Transcript,
     UnsupportedTaskError,
 )
@@ -101,6 +102,9 @@ def agree(case: Case, release: str, result: Any, seen: Seen) -> None:
             assert told >= {row.code for row in rows(case, release, Action.NOTE, Action.DEFECT)}
         case Embeddings():
             np.testing.assert_allclose(result.vectors, np.stack(vectors_of(seen)), atol=3e-3)
+        case TokenEmbeddings():
+            for found, said in zip(result, vectors_of(seen), strict=True):
+                np.testing.assert_allclose(found.ravel(), said.ravel(), atol=3e-3)
         case RerankResult():
             said = [(row["index"], row["relevance_score"]) for row in seen.json["results"]]
             assert [found.index for found in result] == [index for index, _ in said]

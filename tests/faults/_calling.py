@@ -6,7 +6,7 @@ import asyncio
 import gc
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -29,7 +29,39 @@ from vllm_modalities import (
 WRONG = "WRONG"
 
 
-def joined(batches: list[Embeddings]) -> Embeddings:
+def called(client: Client | AsyncClient, row: Row) -> Any:
+    """What a row's call gives, awaitable of an `AsyncClient`; what comes in turn is one result."""
+    given = getattr(client, row.method)(*row.arguments, **row.options)
+    if not row.streams:
+        return given
+    return _awaited(given) if isinstance(client, AsyncClient) else _taken(given)
+
+
+def _taken(batches: Iterator[Embeddings]) -> Embeddings:
+    given: list[Embeddings] = []
+    with _joining(given):
+        given.extend(batches)
+    return _joined(given)
+
+
+async def _awaited(batches: AsyncIterator[Embeddings]) -> Embeddings:
+    given: list[Embeddings] = []
+    with _joining(given):
+        async for one in batches:
+            given.append(one)  # noqa: PERF401 - those before an error count
+    return _joined(given)
+
+
+@contextmanager
+def _joining(given: list[Embeddings]) -> Iterator[None]:
+    """Put what was given before the end into the error of what failed."""
+    try:
+        yield
+    except PartialFailureError as error:
+        raise PartialFailureError(_joined(given), error.failures) from None
+
+
+def _joined(batches: list[Embeddings]) -> Embeddings:
     return replace(batches[0], vectors=np.concatenate([one.vectors for one in batches]))
 
 
@@ -45,25 +77,7 @@ class Caller:
 
     def __call__(self, row: Row, **options: Any) -> Any:
         client = self.client.with_options(**options)
-        called = getattr(client, row.method)(*row.arguments, **row.options)
-        return row.read(self.all_of(called) if row.streams else self.do(called))
-
-    def all_of(self, batches: Any) -> Embeddings:
-        """One result of all that an iterator gives, also where it ends with what failed."""
-        given: list[Embeddings] = []
-
-        async def take() -> None:
-            async for one in batches:
-                given.append(one)  # noqa: PERF401 - those before an error count
-
-        try:
-            if self._runner is None:
-                given.extend(batches)
-            else:
-                self._runner.run(take())
-        except PartialFailureError as error:
-            raise PartialFailureError(joined(given), error.failures) from None
-        return joined(given)
+        return row.read(self.do(called(client, row)))
 
     def tasks(self) -> int:
         """How many tasks there are, after those that only tidy up have had their turns."""

@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from _script import Answer, FakeVLLM
-from faults._calling import nothing_left
+from faults._calling import called, nothing_left
 from faults._rows import ROWS, Row
 from faults._server import BOUND, Server, Wire, serving
 
@@ -55,10 +55,6 @@ def holding(row: Row, held: Held) -> Server:
     server = Server(row.vllm())
     server.always(held)
     return server
-
-
-def called(client: Client | AsyncClient, row: Row) -> object:
-    return getattr(client, row.method)(*row.arguments, **row.options)
 
 
 @EACH

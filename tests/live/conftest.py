@@ -7,7 +7,8 @@ A test says which it needs, and takes the fixture:
         url = servers["embed"].base_url
 
 What the collected tests name is started side by side before the first of them runs; any other
-server starts when a test first asks for it.
+server starts when a test first asks for it. `nox -s live -- --release 0.23.0` takes another release
+than the newest; tests of what came later fail there.
 """
 
 from __future__ import annotations
@@ -18,6 +19,11 @@ from pathlib import Path
 import pytest
 
 from vllm_modalities._rig import Report, Rig, running
+from vllm_modalities._rig.releases import RELEASE
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--release", default=RELEASE, help="of vLLM; see RELEASES of the rig")
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -48,5 +54,6 @@ def report(request: pytest.FixtureRequest) -> Report:
 @pytest.fixture(scope="session")
 def servers(request: pytest.FixtureRequest, report: Report) -> Iterator[Rig]:
     marks = (mark for item in request.session.items for mark in item.iter_markers("servers"))
-    with running((name for mark in marks for name in mark.args), report=report) as rig:
+    names = (name for mark in marks for name in mark.args)
+    with running(names, release=request.config.getoption("--release"), report=report) as rig:
         yield rig

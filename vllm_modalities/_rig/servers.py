@@ -115,6 +115,17 @@ SERVERS: dict[str, Spec] = {
             served_name="minilm-tokens",
             flags=(*POOLING, "--pooler-config", '{"task": "token_embed"}'),
         ),
+        Spec(
+            "token-classify",
+            model="bge-m3",
+            served_name="bge-m3",
+            flags=(
+                *POOLING,
+                *("--hf-overrides", '{"architectures": ["BgeM3EmbeddingModel"]}'),
+                *("--pooler-config", '{"task": "token_classify"}'),
+            ),
+            random_weights=True,
+        ),
         Spec("whisper-base", model="whisper-base", served_name="whisper-base", flags=SPEECH),
         Spec(
             "whisper-tiny-en",

@@ -81,6 +81,7 @@ RECIPES: Mapping[str, Recipe] = {
         Step("sequence_classifier", (MINILM_FOLDER, "negative", "neutral", "positive")),
     ),
     "colbert": (Step("small_colbert", (MINILM_FOLDER,)),),
+    "bge-m3": (Step("small_bge_m3", (MINILM_FOLDER,)),),
     "qwen3-embed": (Step("small_qwen3_embedder"),),
     "whisper-base": (
         Step(

@@ -13,6 +13,7 @@ from ._pooling import PoolingFields
 Item: TypeAlias = str | Mapping[str, Any]
 """A text, or `{"content": [parts]}` for models that see images."""
 ABOVE_COSINE = 1.01  # half precision may bring a cosine a little above 1
+SCORING = ("/score", "/v1/score")
 ScoreType = Literal["cross-encoder", "bi-encoder", "late-interaction"]
 
 
@@ -88,6 +89,15 @@ class RankingFields(PoolingFields):
             )
 
 
+def can_score(server: ServerInfo) -> bool:
+    """Whether a server may score, as far as its routes tell: then it gives vectors or one label.
+
+    Source: vLLM 0.32.0 vllm/entrypoints/pooling/utils.py, `enable_scoring_api`: by the one task
+    that a server was started for, where other routes go by all that its model could do.
+    """
+    return "/pooling" not in server.routes or not server.routes.isdisjoint(SCORING)
+
+
 def score_type(server: ServerInfo, scores: Iterable[float] = ()) -> ScoreType | None:
     """What a server's scores are, by its routes and by what it has given; None where it tells none.
 
@@ -97,7 +107,7 @@ def score_type(server: ServerInfo, scores: Iterable[float] = ()) -> ScoreType | 
     are no cosines. From 0.33.0 on /v1/embeddings may give a vector a token, and only /v2/embed one
     a text (pooling/token_embed/api_router.py).
     """
-    if not server.routes:
+    if not server.routes or not can_score(server):
         return None
     if "/classify" in server.routes:
         return "cross-encoder"

@@ -25,6 +25,7 @@ from ..vectors.precision import FLOAT32
 from ..vectors.quantized import QuantizedEmbeddings
 from ._content import Chat, Item, parts_of
 from ._prompts import same_name
+from ._ranking import can_score
 from ._rows import Read
 
 EmbeddingType: TypeAlias = Literal["float", "binary", "ubinary", "base64"]
@@ -50,6 +51,11 @@ class CohereEmbedRequest(RequestModel):
     truncate: Literal["END", "START", "NONE"] | None = None
     max_tokens: int | None = Field(default=None, ge=1)
     priority: int | None = None
+
+    @classmethod
+    def suits(cls, server: ServerInfo) -> bool:
+        """As for `EmbeddingRequest`: the route alone says little."""
+        return can_score(server) and super().suits(server)
 
     def limits(self, server: ServerInfo) -> Iterable[Finding]:
         """Exactly one kind of input, whole, and the width against the model's."""

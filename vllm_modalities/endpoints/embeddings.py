@@ -15,7 +15,7 @@ from ..vectors.listing import EmbeddingList, EmbeddingRow, sliced
 from ..vectors.precision import FLOAT32, DType, Precision
 from ._content import Chat, Item
 from ._pooling import ChatFields
-from ._ranking import score_type
+from ._ranking import can_score, score_type
 from ._rows import Read, is_raw
 
 
@@ -36,8 +36,12 @@ class EmbeddingRequest(ChatFields):
 
     @classmethod
     def suits(cls, server: ServerInfo) -> bool:
-        """From vLLM 0.33.0 on the route may give a vector a token, which is `embed_tokens`'."""
-        return score_type(server) != "late-interaction" and super().suits(server)
+        """From vLLM 0.33.0 on the route may give a vector a token, which is `embed_tokens`'.
+
+        A server that was started to weigh tokens has the route all the same, and answers 501.
+        """
+        embeds = can_score(server) and score_type(server) != "late-interaction"
+        return embeds and super().suits(server)
 
     def limits(self, server: ServerInfo) -> Iterable[Finding]:
         """`dimensions` against the model's width and the sizes it takes."""

@@ -6,7 +6,7 @@ from typing import ClassVar, Literal
 
 from ..server import ServerInfo
 from ._pooling import ChatFields
-from ._ranking import score_type
+from ._ranking import can_score, score_type
 
 
 class PoolingRequest(ChatFields):
@@ -40,7 +40,8 @@ class TokenEmbedRequest(PoolingRequest):
     @classmethod
     def suits(cls, server: ServerInfo) -> bool:
         # An embedder may have been started for it, and has the same routes then.
-        return super().suits(server) and score_type(server) != "cross-encoder"
+        vectors = can_score(server) and score_type(server) != "cross-encoder"
+        return vectors and super().suits(server)
 
     @classmethod
     def preference(cls, server: ServerInfo) -> int:
@@ -61,6 +62,6 @@ class TokenClassifyRequest(PoolingRequest):
 
     @classmethod
     def suits(cls, server: ServerInfo) -> bool:
-        # A server for this task has none of the routes of others.
-        others = ("/v1/embeddings", "/classify", "/v1/rerank")
-        return super().suits(server) and server.routes.isdisjoint(others)
+        # BGE-M3's lists /v1/embeddings, which answers 501 then (seen on vLLM 0.32.0).
+        others = can_score(server) or "/classify" in server.routes
+        return not (server.routes and others) and super().suits(server)

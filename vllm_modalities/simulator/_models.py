@@ -56,6 +56,7 @@ FACTS: Mapping[str, Mapping[str, object]] = {
     "rerank": {"labels": ("relevance",)},
     "classify": {},
     "late-interaction": {},
+    "token-classify": {},
     "transcribe": {},
     "ocr": {},
 }

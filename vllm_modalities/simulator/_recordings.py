@@ -84,8 +84,8 @@ class Recordings:
     """What one kind of server answered.
 
     Attributes:
-        server: The kind: "embed", "rerank", "classify", "late-interaction", "qwen3-embed",
-            "transcribe" or "ocr".
+        server: The kind: "embed", "rerank", "classify", "late-interaction", "token-classify",
+            "qwen3-embed", "transcribe" or "ocr".
         model: The name under which its model is served.
         recorded: The day of the recording by release, oldest release first: "2026-11-29".
         cases: By name, which says what the case is about.

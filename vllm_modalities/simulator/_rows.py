@@ -86,6 +86,7 @@ class Rows:
             numbers = unit(numbers[: way.size]) * np.float32(way.scale)
         else:
             numbers = numbers * np.float32(1 if way.activated else 2)
+            numbers = numbers[:, 0] if numbers.shape[1] == 1 else numbers  # weights, as written
         if nan:
             numbers = np.full_like(numbers, np.nan, dtype=np.float32)
         return Row(written(numbers.astype(np.float32), way), tokens, numbers.shape, label)

@@ -60,9 +60,13 @@ class Script:
 
 def array_of(server: str) -> Callable[[str, Model], Vector]:
     """How that kind of server reads a text: a vector, one a word, or numbers of classes."""
-    return {"late-interaction": words_of, "classify": classes, "rerank": classes}.get(
-        server, vector
-    )
+    ways = {
+        "late-interaction": words_of,
+        "token-classify": weights_of,
+        "classify": classes,
+        "rerank": classes,
+    }
+    return ways.get(server, vector)
 
 
 def vector(text: str, model: Model) -> Vector:
@@ -73,6 +77,12 @@ def words_of(text: str, model: Model) -> Vector:
     """One vector a token, those before and after the text included."""
     words = ["[CLS]", *_texts.words(text.lower()), "[SEP]"]
     return unit(np.stack([word_vector(word, model.width) for word in words]))
+
+
+def weights_of(text: str, model: Model) -> Vector:
+    """One weight a token, without those before and after the text: longer words weigh more."""
+    lengths = [len(word) / 10 for word in _texts.words(text.lower())]
+    return np.array(lengths, np.float32).reshape(-1, 1)
 
 
 def classes(text: str, model: Model) -> Vector:

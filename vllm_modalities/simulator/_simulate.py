@@ -26,6 +26,7 @@ KINDS: Mapping[str, str] = {
     "score": "rerank",
     "classify": "classify",
     "embed_tokens": "late-interaction",
+    "token_classify": "token-classify",
     "transcribe": "transcribe",
     "translate": "transcribe",
     "ocr": "ocr",
@@ -41,7 +42,8 @@ class Served:
 
     Attributes:
         task: What it does: `"embed"`, `"rerank"`, `"score"`, `"classify"`, `"embed_tokens"`,
-            `"transcribe"`, `"translate"` or `"ocr"`; or a kind of server that was recorded.
+            `"token_classify"`, `"transcribe"`, `"translate"` or `"ocr"`; or a kind of server that
+            was recorded.
         model: The name of what it serves.
         width: Numbers of its vectors.
         max_model_len: Tokens that it reads.

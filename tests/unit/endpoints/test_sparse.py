@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from _script import FakeVLLM, SparseVLLM, body, status
+from _script import ROUTES, FakeVLLM, SparseVLLM, body, status
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -15,7 +15,7 @@ from vllm_modalities import (
     UnsupportedTaskError,
 )
 
-ROUTES = ("/pooling", "/tokenize", "/detokenize")
+WEIGHING = ("/pooling", "/tokenize", "/detokenize")
 NUMBERS = {word: int.from_bytes(word.encode()) for word in ("cat", "dog", "the")}
 WEIGHTS = {"cat": 0.5, "dog": 0.25, "the": 0.0}
 
@@ -26,7 +26,7 @@ def weigh(word: str, _: int) -> np.ndarray:
 
 
 def server(**told) -> SparseVLLM:
-    return SparseVLLM(routes=ROUTES, vector=weigh, **told)
+    return SparseVLLM(**{"routes": WEIGHING, "vector": weigh, **told})
 
 
 def test_each_token_has_its_greatest_weight_and_none_has_zero(talk) -> None:
@@ -98,3 +98,23 @@ def test_similarity_is_the_dot_product_of_the_matrices(data, counts) -> None:
 
     (one, left), (other, right) = map(drawn, counts)
     np.testing.assert_allclose(one.similarity(other), left @ right.T, atol=1e-5)
+
+
+def test_a_server_for_dense_vectors_and_one_for_weights_each_get_their_own(talk) -> None:
+    """One model under one name; the second lists /v1/embeddings too, as 0.32.0 was seen to."""
+    listed = (*ROUTES["embed"][:2], *WEIGHING)
+    servers = {
+        "http://weights": server(routes=listed),
+        "http://dense": FakeVLLM(routes=(*ROUTES["embed"], *WEIGHING)),
+    }
+    client = talk(servers)
+    client.embed(["cat"] * 3)
+    client.embed_sparse(["cat"] * 3)
+    asked = {url: {post.path for post in fake.posts} for url, fake in servers.items()}
+    assert asked == {
+        "http://weights": {"/pooling", "/tokenize"},
+        "http://dense": {"/v1/embeddings"},
+    }
+    weighs, embeds = client.servers()
+    assert "token_classify" in weighs.tasks - embeds.tasks
+    assert "embed" in embeds.tasks - weighs.tasks
