@@ -7,7 +7,7 @@ from pathlib import Path
 
 import nox
 
-nox.options.sessions = ["lint", "tests", "faults", "interchange", "wheel", "docs"]
+nox.options.sessions = ["lint", "tests", "faults", "interchange", "integrations", "wheel", "docs"]
 nox.options.reuse_existing_virtualenvs = True
 nox.options.error_on_missing_interpreters = True
 nox.needs_version = ">=2024.4"
@@ -78,6 +78,18 @@ def interchange(session: nox.Session) -> None:
     """Columns of pandas, polars and Arrow in, Arrow out, with those libraries themselves."""
     session.install("-e", ".[cli]", *TEST, "pandas>=2.2", "polars>=1.0", "pyarrow>=17")
     session.run("pytest", "tests/interchange", *session.posargs)
+
+
+@nox.session
+def integrations(session: nox.Session) -> None:
+    """Each adapter in a pipeline of its framework, at its newest release."""
+    session.install("-e", ".[simulator,langchain,llama-index,haystack]", "mypy>=1.13")
+    session.install("pytest>=8", "pytest-cov>=5", "langchain-tests>=0.3", "pytest-asyncio>=0.24")
+    adapters = sorted(map(str, Path("vllm_modalities/integrations").glob("*.py")))
+    session.run("mypy", *adapters)
+    coverage = ("--cov=vllm_modalities.integrations", "--cov-branch", "--cov-fail-under=100")
+    report = ("--cov-config=tests/integrations/.coveragerc", "--cov-report=term-missing")
+    session.run("pytest", "tests/integrations", *coverage, *report, *session.posargs)
 
 
 @nox.session

@@ -35,9 +35,9 @@ pytestmark = [
     pytest.mark.filterwarnings("error"),
 ]
 
-# What is about simulated servers is run by tests/docs.
-SIMULATED = "testing-your-application.md"
-BLOCKS = [page for page in PAGES if blocks(page) and page.name != SIMULATED]
+# What is about simulated servers is run by tests/docs, what needs frameworks by tests/integrations.
+ELSEWHERE = ("testing-your-application.md", "frameworks.md")
+BLOCKS = [page for page in PAGES if blocks(page) and page.name not in ELSEWHERE]
 
 
 @pytest.fixture
