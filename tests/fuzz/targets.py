@@ -42,7 +42,8 @@ from vllm_modalities.audio import reading as sounds
 from vllm_modalities.audio.transcript import Segment
 from vllm_modalities.documents import reading as images
 from vllm_modalities.documents.blocks import Page
-from vllm_modalities.documents.grammars import grounding, unmarked
+from vllm_modalities.documents.grammars import GRAMMARS, grounding
+from vllm_modalities.documents.preparing import Frame
 from vllm_modalities.documents.repetition import repeated_tail
 from vllm_modalities.server import ServerInfo, ServerVersion
 from vllm_modalities.vectors import decode
@@ -321,10 +322,8 @@ def grammar(data: bytes) -> None:
     """The first two bytes are the page's size."""
     width, height = (1 + data[0], 1 + data[1]) if len(data) > 1 else (9, 9)
     text = data[2:].decode("utf-8", "replace")
-    for parsed in (
-        grounding.parse(text, width=width, height=height),
-        unmarked.parse(text, width=width, height=height),
-    ):
+    frame = Frame.whole(width, height, 1000)
+    for parsed in (parse(text, frame) for parse in GRAMMARS.values()):
         for order, block in enumerate(parsed.blocks):
             assert block.order == order
             for x0, y0, x1, y1 in block.boxes:
@@ -356,7 +355,7 @@ OURS = {"html", "head", "meta", "title", "style", "body", "h3", "div", "pre", "p
 def document(data: bytes) -> None:
     """What a model wrote is shown as words, whatever it is."""
     text = data.decode("utf-8", "replace")
-    parsed = grounding.parse(text, width=8, height=8)
+    parsed = grounding.parse(text, Frame.whole(8, 8, 999))
     page = Page(
         1, 8, 8, parsed.markdown, parsed.text, parsed.blocks, text, parsed.warnings, image=PAGE
     )

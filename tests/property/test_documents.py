@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from vllm_modalities.documents.grammars.grounding import parse
+from vllm_modalities.documents.preparing import Frame
 from vllm_modalities.documents.reading import read_image
 from vllm_modalities.documents.repetition import repeated_tail
 from vllm_modalities.errors import MediaError
@@ -31,7 +32,7 @@ OUTPUTS = st.lists(PIECES, max_size=30).map("".join)
 def test_any_text_is_read_and_every_box_lies_on_the_page(
     text: str, width: int, height: int
 ) -> None:
-    page = parse(text, width=width, height=height)
+    page = parse(text, Frame.whole(width, height, 999))
     for order, block in enumerate(page.blocks):
         assert block.order == order
         assert block.text or block.boxes
@@ -44,13 +45,13 @@ def test_any_text_is_read_and_every_box_lies_on_the_page(
 @given(parts=st.lists(st.tuples(MARKS, st.lists(st.from_regex(r"[b-y]{3,8}", fullmatch=True)))))
 def test_words_outside_the_markup_all_survive_in_order(parts: list[tuple[str, list[str]]]) -> None:
     text = "".join(f"{mark}\n{' '.join(words)}\n" for mark, words in parts)
-    left = iter(parse(text, width=999, height=999).markdown.split())
+    left = iter(parse(text, Frame.whole(999, 999, 999)).markdown.split())
     assert all(word in left for _, words in parts for word in words)
 
 
 @given(text=OUTPUTS, cut=st.integers(0, 400))
 def test_a_cut_output_is_read(text: str, cut: int) -> None:
-    parse(text[:cut], width=100, height=100)
+    parse(text[:cut], Frame.whole(100, 100, 999))
 
 
 @pytest.mark.parametrize("before", ["", "text[[1,2,3,4]]\n", "<|det|>", "<|det|>[["])
@@ -80,7 +81,7 @@ def test_a_cut_output_is_read(text: str, cut: int) -> None:
 def test_time_does_not_blow_up(before: str, unit: str) -> None:
     text = before + unit * (200_000 // len(unit))
     began = time.process_time()
-    parse(text, width=100, height=100)
+    parse(text, Frame.whole(100, 100, 999))
     assert time.process_time() - began < 5  # quadratic would take minutes
 
 

@@ -32,6 +32,7 @@ from vllm_modalities import (
 from vllm_modalities._printable import printable
 from vllm_modalities.cli import app, demo
 from vllm_modalities.documents.grammars import grounding
+from vllm_modalities.documents.preparing import Frame
 
 CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 TERMINAL = "\x1b]0;owned\x07 \x9b31m \x08\r [bold]loud[/bold] [link=file:///etc/passwd]x[/link]"
@@ -72,7 +73,7 @@ class Tags(HTMLParser):
 
 def document_of(text: str, *, kept: bool = True) -> Document:
     """A document every part of which a hostile model has chosen."""
-    parsed = grounding.parse(text, width=9, height=9)
+    parsed = grounding.parse(text, Frame.whole(9, 9, 999))
     image = Image.new("RGB", (9, 9)) if kept else None
     block = Block(text, text, ((0.0, 0.0, 5.0, 5.0),), len(parsed.blocks))
     page = Page(

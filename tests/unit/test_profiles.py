@@ -142,6 +142,29 @@ HUB = {
     "FireRedTeam/FireRedASR2-AED": "FireRedASR2",
     "CohereLabs/cohere-transcribe-03-2026": "Cohere ASR",
     "deepseek-ai/DeepSeek-OCR": "DeepSeek-OCR",
+    "deepseek-ai/DeepSeek-OCR-2": "DeepSeek-OCR-2",
+    "baidu/Unlimited-OCR": "Unlimited-OCR",
+    "rednote-hilab/dots.ocr": "dots.ocr",
+    "rednote-hilab/dots.mocr": "dots.ocr",
+    "PaddlePaddle/PaddleOCR-VL": "PaddleOCR-VL",
+    "PaddlePaddle/PaddleOCR-VL-1.5": "PaddleOCR-VL",
+    "PaddlePaddle/PaddleOCR-VL-1.6": "PaddleOCR-VL",
+    "nvidia/NVIDIA-Nemotron-Parse-v1.1": "Nemotron-Parse 1.1",
+    "nvidia/NVIDIA-Nemotron-Parse-v1.2": "Nemotron-Parse",
+    "nvidia/NVIDIA-Nemotron-Parse-2.0": "Nemotron-Parse",
+    "nvidia/NVIDIA-Nemotron-Parse-3.5": "Nemotron-Parse",
+    "tencent/HunyuanOCR": "HunyuanOCR",
+    "opendatalab/MinerU2.5-2509-1.2B": "MinerU2.5",
+    "datalab-to/chandra": "Chandra",
+    "datalab-to/chandra-ocr-2": "Chandra 2",
+    "ibm-granite/granite-docling-258M": "Granite-Docling",
+    "zai-org/GLM-OCR": "GLM-OCR",
+    "lightonai/LightOnOCR-1B-1025": "LightOnOCR",
+    "lightonai/LightOnOCR-2-1B-bbox-soup": "LightOnOCR",
+    "baidu/Qianfan-OCR": "Qianfan-OCR",
+    "allenai/olmOCR-2-7B-1025-FP8": "olmOCR",
+    "nanonets/Nanonets-OCR-s": "Nanonets-OCR",
+    "nanonets/Nanonets-OCR2-3B": "Nanonets-OCR",
 }
 
 STRANGERS = (
@@ -236,8 +259,8 @@ def facts_of(profile: Profile) -> list[Facts]:
 
 
 def is_set(value: object) -> bool:
-    """Empty prompts or languages are unknown; an empty tuple says that there are none."""
-    return value is not None and (value == () or value is False or bool(value))
+    """Empty prompts or languages are unknown; an empty tuple or text says that there is none."""
+    return value is not None and (value in ((), "", False) or bool(value))
 
 
 @pytest.mark.parametrize("profile", PROFILES, ids=lambda profile: profile.name)

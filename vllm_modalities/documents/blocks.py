@@ -13,7 +13,9 @@ if TYPE_CHECKING:
 
 Box: TypeAlias = tuple[float, float, float, float]
 
-FIGURES = frozenset({"image", "figure"})  # types of block that are cut out of the page
+FIGURES = frozenset(
+    {"image", "figure", "picture", "chart", "diagram"}
+)  # types of block that are cut out of the page
 PAGE_BREAK = "\n\n---\n\n"
 SHOWN = 40  # characters of a text that a repr quotes
 

@@ -9,15 +9,17 @@ from pydantic import Field
 
 from .._context import Context, Target
 from .._flow import Flow, Response, Work
-from .._inputs import invalid
 from .._results import AnswerModel, words
 from .._wire import RequestModel
 from .._xargs import XArgs, ngram_findings
 from ..errors import Finding
+from ..profiles import GENERIC_OCR, ImageRule
 from ..server import ServerInfo
+from ._reading import messages, prompted
 
 if TYPE_CHECKING:
     from ..documents.blocks import Document
+    from ..documents.preparing import Prepared
     from ..documents.reading import ImageSource, PageImage
 
 
@@ -78,6 +80,7 @@ def ocr(
     model: str | None = None,
     task: str = "markdown",
     prompt: str | None = None,
+    phrase: str | None = None,
     max_tokens: int | None = None,
     extra_body: Mapping[str, Any] | None = None,
 ) -> Flow[Document]:
@@ -87,9 +90,11 @@ def ocr(
         source: A path (a `str` or `Path` is one), the bytes of a file, or a PIL image. A photo's
             EXIF orientation is honoured; what is transparent becomes white.
         model: The served model's name; None is the one that is served.
-        task: What to do with the page: `"markdown"` (with boxes), or another task of the model's
-            profile, such as `"text"`.
+        task: What to do with the page: `"markdown"` (with boxes, where the model gives any), or
+            another task of the model's profile: `"text"`, `"layout"`, `"table"`, `"formula"`,
+            `"figure"`, `"locate"` …
         prompt: Words of your own instead of the profile's; the answer is parsed all the same.
+        phrase: What `task="locate"` looks for.
         max_tokens: The most tokens a page may take; None is what the model's context leaves.
         extra_body: Further fields of the request; they go before the profile's.
 
@@ -101,66 +106,68 @@ def ocr(
     Raises:
         MediaError: There is no such file, or it holds no image that can be read. Nothing is sent.
         UnsupportedTaskError: No server has a model that is known to read pages.
-        InvalidRequestError: The profile has no such task. Nothing is sent.
+        InvalidRequestError: The profile has no such task, `phrase` is missing or not wanted, or
+            the words hold what stands for the picture. Nothing is sent.
 
     Source: vLLM 0.32.0 vllm/entrypoints/openai/chat_completion/protocol.py; the model's profile.
     """
+    from ..documents.preparing import prepare
     from ..documents.reading import read_image, to_data_url
 
     page = yield from Work(lambda: read_image(source))
     target = yield from context.find(OCRRequest, model)
-    words_sent = prompt or _prompt(target, task)
-    url = yield from Work(lambda: to_data_url(page.image))
-    request = _request(target, page, url, words_sent, max_tokens, dict(extra_body or {}))
+    profile = target.profile.ocr or GENERIC_OCR
+    words_sent = prompted(target, profile, task, prompt, phrase)
+    prepared = yield from Work(lambda: prepare(page.image, profile.image or ImageRule()))
+    url = yield from Work(lambda: to_data_url(prepared.image))
+    request = _request(target, prepared, url, words_sent, max_tokens, dict(extra_body or {}))
     response = yield from target.post(request)
-    completion = response.parse(_Completion)
-    return (yield from Work(lambda: _document(target, page, completion.choices[0], response)))
-
-
-def _prompt(target: Target, task: str) -> str:
-    prompts = target.profile.ocr.prompts if target.profile.ocr else {}
-    if task in prompts:
-        return prompts[task]
-    known = ", ".join(map(repr, prompts)) or "no task, so give `prompt`"
-    message = f"task={task!r}: the profile of {target.model!r} ({target.profile.name}) has {known}"
-    raise invalid("task", message, code="ocr-task")
+    choice = response.parse(_Completion).choices[0]
+    return (yield from Work(lambda: _document(target, page, prepared, task, choice, response)))
 
 
 def _request(
     target: Target,
-    page: PageImage,
+    prepared: Prepared,
     url: str,
     prompt: str,
     max_tokens: int | None,
     extra: dict[str, Any],
 ) -> OCRRequest:
     """The caller's fields, then the profile's where the caller gave none."""
-    profile = target.profile.ocr
+    profile = target.profile.ocr or GENERIC_OCR
     fields: dict[str, Any] = {
         "temperature": 0.0,
+        **profile.sampling,
         "max_completion_tokens": max_tokens,
-        "skip_special_tokens": profile.skip_special_tokens if profile else None,
-        "vllm_xargs": dict(profile.vllm_xargs) if profile and profile.vllm_xargs else None,
+        "skip_special_tokens": profile.skip_special_tokens,
+        "vllm_xargs": dict(profile.vllm_xargs) or None,
     }
-    content = ({"type": "image_url", "image_url": {"url": url}}, {"type": "text", "text": prompt})
     return OCRRequest(
         model=target.model,
-        messages=({"role": "user", "content": content},),
-        pixels=page.width * page.height,
+        messages=messages(profile, url, prompt),
+        pixels=prepared.image.width * prepared.image.height,
         extra_body=extra,
         **{name: value for name, value in fields.items() if extra.get(name) is None},
     )
 
 
-def _document(target: Target, page: PageImage, choice: _Choice, response: Response) -> Document:
+def _document(
+    target: Target,
+    page: PageImage,
+    prepared: Prepared,
+    task: str,
+    choice: _Choice,
+    response: Response,
+) -> Document:
     from ..documents.blocks import Document, Page
-    from ..documents.grammars import grounding, unmarked
+    from ..documents.grammars import GRAMMARS
     from ..documents.repetition import repeated_tail
 
     text = choice.message.content or ""
-    grammars = {"grounding": grounding.parse, "plain": unmarked.parse}
-    parse = grammars[target.profile.ocr.grammar if target.profile.ocr else "plain"]
-    parsed = parse(text, width=page.width, height=page.height)
+    profile = target.profile.ocr or GENERIC_OCR
+    parse = GRAMMARS[profile.grammars.get(task, profile.grammar)]
+    parsed = parse(text, prepared.frame, page.number)
     doubts = [*page.warnings, *parsed.warnings]
     if choice.finish_reason != "stop":
         doubts.append(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from ._profile import (
     UNKNOWN,
     EmbedProfile,
+    ImageRule,
     Mark,
     OCRProfile,
     Profile,
@@ -16,6 +17,7 @@ from ._profile import (
 from .embedders import EMBEDDERS
 from .late_interaction import LATE_INTERACTION
 from .ocr import OCR_PROFILES
+from .ocr_markdown import GENERIC_OCR
 from .rerankers import RERANKERS
 from .speech import SPEECH_PROFILES
 
@@ -29,9 +31,11 @@ PROFILES: tuple[Profile, ...] = (
 """The built-in profiles; the first that matches a model counts."""
 
 __all__ = [
+    "GENERIC_OCR",
     "PROFILES",
     "UNKNOWN",
     "EmbedProfile",
+    "ImageRule",
     "Mark",
     "OCRProfile",
     "Profile",

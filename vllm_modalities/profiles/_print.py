@@ -7,7 +7,15 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
-from . import PROFILES, EmbedProfile, OCRProfile, Profile, RerankProfile, SpeechProfile
+from . import (
+    PROFILES,
+    EmbedProfile,
+    ImageRule,
+    OCRProfile,
+    Profile,
+    RerankProfile,
+    SpeechProfile,
+)
 
 Facts = EmbedProfile | RerankProfile | OCRProfile | SpeechProfile
 Rows = list[tuple[str, Facts]]
@@ -87,12 +95,20 @@ SPEECH_COLUMNS: Columns = {
     "Tokens of `prompt`": ("prompt_tokens",),
 }
 
-OCR = "## OCR\n"
+OCR = """\
+## OCR
+
+How each answer is written has [a grammar](ocr.md#grammars). One is proven by a public answer of the
+model whose shape the tests follow, or *unproven*.
+"""
 OCR_COLUMNS: Columns = {
-    "Answer": ("grammar",),
+    "Answer": ("grammar", "grammars"),
+    "Proven by": ("seen",),
     "Special tokens": ("skip_special_tokens",),
-    "`vllm_xargs`": ("vllm_xargs",),
+    "Sampling": ("sampling", "vllm_xargs"),
+    "Picture": ("image", "dpi"),
 }
+LONGEST = 240  # characters of a prompt that are shown
 
 
 def page(profiles: Iterable[Profile] = PROFILES) -> Iterator[str]:
@@ -143,8 +159,10 @@ def _cell(facts: Facts, names: Iterable[str]) -> str:
     """The facts of these names that are set, each with its mark."""
     return "; ".join(
         f"{WORDS.get(name, str)(getattr(facts, name))}{_mark(facts, name)}"
-        for name in names
         if name in facts.sources
+        else UNSET[name]
+        for name in names
+        if name in facts.sources or name in UNSET
     )
 
 
@@ -158,6 +176,27 @@ def _sizes(sizes: tuple[int, ...] | range) -> str:
     return f"cut to {', '.join(map(str, sizes))}" if sizes else "not cut"
 
 
+def _picture(rule: ImageRule) -> str:
+    """How a page is fitted, and what its edges are called."""
+    return ", ".join(
+        words
+        for words, told in (
+            (f"edges at {rule.scale:g}" if rule.scale else "in its pixels", True),
+            (
+                f"{rule.pixels[0]:,} to {rule.pixels[1]:,} pixels" if rule.pixels else "",
+                rule.pixels,
+            ),
+            (f"up to {rule.longest} pixels long", rule.longest),
+            (f"sides multiples of {rule.multiple}", rule.multiple),
+            (f"on a canvas of {rule.canvas}", rule.canvas),
+        )
+        if told
+    )
+
+
+UNSET: Mapping[str, str] = {"seen": "*unproven*"}
+"""What is said of facts that are not set."""
+
 WORDS: Mapping[str, Callable[[Any], str]] = {
     "matryoshka": _sizes,
     "instruction": lambda reads: "reads an instruction" if reads else "no instruction",
@@ -169,6 +208,10 @@ WORDS: Mapping[str, Callable[[Any], str]] = {
     "languages": lambda codes: f"{len(codes)} of them",
     "translates_into": lambda codes: ", ".join(f"`{code}`" for code in codes),
     "vllm_xargs": lambda arguments: f"`{json.dumps(arguments)}`",
+    "sampling": lambda fields: ", ".join(f"`{name}={value:g}`" for name, value in fields.items()),
+    "grammars": lambda tasks: ", ".join(f"{name} for `{task}`" for task, name in tasks.items()),
+    "image": _picture,
+    "dpi": lambda dots: f"PDF at {dots} dpi",
     "marks": lambda marks: ", ".join(f"`{mark.marker}`" for mark in marks.values()),
     "normalized": lambda unit: "yes" if unit else "no",
 }
@@ -193,6 +236,8 @@ def _prompts(rows: Rows) -> Iterator[list[str]]:
 
 def _quoted(prompt: str) -> str:
     """As JSON, so that spaces at its ends and line feeds show."""
+    if len(prompt) > LONGEST:
+        prompt = f"{prompt[:LONGEST]}…"
     text = json.dumps(prompt, ensure_ascii=False).replace("|", r"\|")
     return f"`{text}`" if prompt else "nothing"
 

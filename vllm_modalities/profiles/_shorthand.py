@@ -8,6 +8,8 @@ from collections.abc import Mapping
 MTEB = "source: embeddings-benchmark/mteb@a905523 mteb/models/model_implementations, ModelMeta of "
 FLAG = "source: FlagOpen/FlagEmbedding@7ed43d6 FlagEmbedding/inference/"
 VLLM = "source: vLLM 0.33.0 vllm/"
+DEEPSEEK = "source: deepseek-ai/DeepSeek-OCR@e4ac34e DeepSeek-OCR-master/DeepSeek-OCR-vllm/"
+PADDLEX = "source: PaddleX 3.7.2 inference/pipelines/paddleocr_vl/"
 VLLM_DOCS = "source: vllm-project/vllm docs/models/pooling_models/"
 VLLM_TESTS = "source: vllm-project/vllm tests/models/language/pooling_mteb_test/"
 VLLM_EXAMPLES = "source: vllm-project/vllm examples/pooling/"

@@ -10,6 +10,7 @@ from PIL import Image
 
 from vllm_modalities.documents.blocks import Block, Document, Page
 from vllm_modalities.documents.grammars.grounding import parse
+from vllm_modalities.documents.preparing import Frame
 
 WIDTH, HEIGHT = 200, 300
 TEXT = (
@@ -19,7 +20,7 @@ TEXT = (
 
 
 def page(number: int = 1, *, kept: bool = True) -> Page:
-    parsed = parse(TEXT, width=WIDTH, height=HEIGHT, page=number)
+    parsed = parse(TEXT, Frame.whole(WIDTH, HEIGHT, 999), number)
     image = Image.new("RGB", (WIDTH, HEIGHT), "white")
     image.paste((255, 0, 0), (101, 151, WIDTH, HEIGHT))
     return Page(

@@ -2,13 +2,15 @@ from __future__ import annotations
 
 import pytest
 
-from vllm_modalities.documents.grammars import Parsed, plain, unmarked
+from vllm_modalities.documents.grammars import unmarked
 from vllm_modalities.documents.grammars.grounding import parse
+from vllm_modalities.documents.grammars.parsed import Parsed, plain
+from vllm_modalities.documents.preparing import Frame
 
 
 def read(text: str) -> Parsed:
     """`text` on a page where pixels are the model's own numbers."""
-    return parse(text, width=999, height=999)
+    return parse(text, Frame.whole(999, 999, 999))
 
 
 def mark(label: str, boxes: str = "[[1, 2, 30, 40]]") -> str:
@@ -37,7 +39,7 @@ def test_blocks_have_their_types_words_and_order() -> None:
 
 
 def test_boxes_are_scaled_to_the_page() -> None:
-    page = parse(mark("text", "[[0, 111, 333, 999]]"), width=1998, height=3996)
+    page = parse(mark("text", "[[0, 111, 333, 999]]"), Frame.whole(1998, 3996, 999))
     assert page.blocks[0].boxes == ((0.0, 444.0, 666.0, 3996.0),)
 
 
@@ -76,7 +78,7 @@ def test_a_label_alone_on_a_page_of_known_types_is_a_type() -> None:
 
 def test_figures_become_links_one_a_box_numbered_over_the_page() -> None:
     text = f"{mark('image', '[[0,0,9,9],[20,20,30,30]]')}\n{mark('image')}\n{mark('text')}\nWords."
-    page = parse(text, width=999, height=999, page=7)
+    page = parse(text, Frame.whole(999, 999, 999), page=7)
     assert page.markdown == (
         "![](figures/page-7-1.png)\n![](figures/page-7-2.png)\n\n"
         "![](figures/page-7-3.png)\n\nWords."
@@ -275,4 +277,4 @@ def test_plain_text_sets_cells_apart_and_keeps_other_angles() -> None:
 
 
 def test_a_model_without_marks_gives_its_markdown() -> None:
-    assert unmarked.parse(" # A\n", width=1, height=1) == Parsed((), "# A", "A")
+    assert unmarked.parse(" # A\n", Frame.whole(1, 1, 999)) == Parsed((), "# A", "A")

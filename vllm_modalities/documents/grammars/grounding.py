@@ -15,10 +15,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ..blocks import Block, figure_path, is_figure
-from . import BLANK_LINES, Doubts, Parsed, plain
+from ..preparing import Frame
 from .boxes import GROUP, boxes
+from .clean import dollars
+from .parsed import BLANK_LINES, Doubts, Parsed, plain
 
-SCALE = 999  # the right and the bottom edge
 REF, END_REF, DET, END_DET = "<|ref|>", "<|/ref|>", "<|det|>", "<|/det|>"
 WORDS = "text"  # the type of block that is given to words without one
 END_OF_TEXT = "<｜end▁of▁sentence｜>"  # there with `skip_special_tokens=false`
@@ -63,7 +64,7 @@ class Part:
     is_mark: bool = True
 
 
-def parse(text: str, *, width: int, height: int, page: int = 1) -> Parsed:
+def parse(text: str, frame: Frame, page: int = 1) -> Parsed:
     """Read one page of output; no text raises.
 
     Types of block leave the markdown, words do not. Figures become links to
@@ -71,7 +72,8 @@ def parse(text: str, *, width: int, height: int, page: int = 1) -> Parsed:
 
     Args:
         text: What the model wrote, with its special tokens (`skip_special_tokens=false`).
-        width, height: Size of the original page in pixels, at least 1.
+        frame: Where the page is; 999 is its right and bottom edge (run_dpsk_ocr_image.py:
+            `x1 / 999 * image_width`).
         page: The page's number, for the links.
     """
     doubts = Doubts()
@@ -81,7 +83,7 @@ def parse(text: str, *, width: int, height: int, page: int = 1) -> Parsed:
     figures = 0
     before = Part(is_mark=False)
     for part, is_block in _judged(parts):
-        places = boxes(part.boxes, width=width, height=height, scale=SCALE, doubts=doubts)
+        places = boxes(part.boxes, frame, doubts)
         label, words = part.label.strip(), tidy(part.words)
         if not is_block:
             adjacent = before.is_mark and not before.words
@@ -103,9 +105,9 @@ def parse(text: str, *, width: int, height: int, page: int = 1) -> Parsed:
 
 
 def tidy(words: str) -> str:
-    """Two symbols as run_dpsk_ocr_pdf.py writes them, and at most one blank line in a row."""
+    """Two symbols as run_dpsk_ocr_pdf.py writes them, math between dollars, no two blank lines."""
     words = words.replace(r"\coloneqq", ":=").replace(r"\eqqcolon", "=:")
-    return BLANK_LINES.sub("\n\n", words).strip()
+    return BLANK_LINES.sub("\n\n", dollars(words)).strip()
 
 
 def _one_page(text: str, doubts: Doubts) -> str:

@@ -1,0 +1,112 @@
+"""What every grammar of a model's output gives, and how its parts become one page."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from ..blocks import Block, Box, figure_path, is_figure
+
+# Both stop at the next `<` and at the end of the line: linear on any input.
+TAG = re.compile(
+    r"</?(?:table|thead|tbody|tr|td|th|caption|div|p|br|b|i|u|sub|sup|span|center)\b[^<>\n]*>"
+)
+FIGURE = re.compile(r"!\[[^\[\]\n]*\]\([^()\n]*\)")
+HEADING = re.compile(r"^#{1,6} +", re.MULTILINE)
+EXAMPLE = 60  # characters of the output that a warning quotes
+BLANK_LINES = re.compile(r"\n{3,}")
+
+
+@dataclass(frozen=True, slots=True)
+class Parsed:
+    """One page of a model's output, read.
+
+    Attributes:
+        blocks: What was found where, in the order of reading.
+        markdown: All words outside the markup, in order; figures are links.
+        text: The same without figures and without marks of markdown and HTML.
+        warnings: What was dropped, repaired or doubtful.
+        rotation: Degrees clockwise that the model says the page must be turned by to be upright.
+    """
+
+    blocks: tuple[Block, ...]
+    markdown: str
+    text: str
+    warnings: tuple[str, ...] = ()
+    rotation: int = 0
+
+
+class Doubts:
+    """What was doubtful in one output: one warning a reason, however often it occurred."""
+
+    def __init__(self) -> None:
+        self.examples: dict[str, str] = {}
+        self.counts: Counter[str] = Counter()
+
+    def add(self, reason: str, example: str) -> None:
+        """Note `reason`; the first `example` is the one that is quoted."""
+        self.examples.setdefault(reason, " ".join(example[:EXAMPLE].split()))
+        self.counts[reason] += 1
+
+    def warnings(self) -> tuple[str, ...]:
+        """One sentence a reason, in the order of their first occurrence."""
+        return tuple(
+            f"{reason}: {example!r}" + (f" (and {more} more)" if more else "")
+            for reason, example in self.examples.items()
+            for more in [self.counts[reason] - 1]
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """One part of a page, before it has its place in the order of reading.
+
+    Attributes:
+        type: The model's own label; `"text"` if it gave none.
+        text: The words, as clean Markdown; a figure's caption or description.
+        boxes: In pixels of the page.
+    """
+
+    type: str
+    text: str
+    boxes: tuple[Box, ...] = ()
+
+
+def assembled(pieces: Iterable[Piece], doubts: Doubts, *, page: int = 1) -> Parsed:
+    """A page of `pieces`, in their order; figures become links, one a box.
+
+    A piece that says what the one before said, at the same place, is a loop: it is dropped, and
+    `doubts` hears of it.
+    """
+    blocks: list[Block] = []
+    written: list[str] = []
+    figures = 0
+    before: Piece | None = None
+    for piece in pieces:
+        if piece == before and piece.boxes:
+            doubts.add("block repeated in place dropped", piece.text or piece.type)
+            continue
+        before = piece
+        if is_figure(piece.type):
+            paths = [figure_path(page, figures + n) for n in range(1, len(piece.boxes) + 1)]
+            written += [f"![]({path})" for path in paths]
+            figures += len(paths)
+        if piece.text:
+            written.append(piece.text)
+        if piece.text or piece.boxes:
+            blocks.append(Block(piece.type, piece.text, piece.boxes, len(blocks)))
+    markdown = "\n\n".join(written)
+    return Parsed(tuple(blocks), markdown, plain(markdown), doubts.warnings())
+
+
+def plain(markdown: str) -> str:
+    """`markdown` without figures, heading marks and the usual HTML tags; cells stand apart."""
+
+    def gap(tag: re.Match[str]) -> str:
+        return {"</td": "\t", "</th": "\t", "</tr": "\n", "<br": "\n"}.get(tag[0].rstrip(" />"), "")
+
+    bare = HEADING.sub("", TAG.sub(gap, FIGURE.sub("", markdown)))
+    lines = (line.rstrip() for line in bare.split("\n"))
+    return BLANK_LINES.sub("\n\n", "\n".join(lines)).strip()
