@@ -10,7 +10,7 @@ TAG = re.compile(r"<(?P<end>/?)(?P<name>[a-z][a-z0-9]*)(?P<attributes>[^<>]*)>",
 SPAN = re.compile(r"\b(?:row|col)span\s*=\s*[\"']?[0-9]{1,4}[\"']?", re.IGNORECASE)
 ALT = re.compile(r"\balt\s*=\s*(?:\"(?P<double>[^\"]*)\"|'(?P<single>[^']*)')", re.IGNORECASE)
 BLANKS = re.compile(r"[ \t\r\n]+")
-LINES = re.compile(r" ?\n ?")
+DEEPEST = 8  # lists within lists whose items are set in
 MANY = re.compile(r"\n{3,}")
 
 KEPT_IN_TABLES = {"table", "thead", "tbody", "tr", "td", "th", "caption", "br", "b", "i", "sub"}
@@ -30,7 +30,8 @@ def markdown_of(text: str) -> str:
         writer.take(tag)
         at = tag.end()
     writer.say(text[at:])
-    return MANY.sub("\n\n", LINES.sub("\n", "".join(writer.written))).strip()
+    lines = (line.rstrip(" ") for line in "".join(writer.written).split("\n"))
+    return MANY.sub("\n\n", "\n".join(lines)).strip()
 
 
 class Writer:
@@ -49,6 +50,8 @@ class Writer:
             self.written.append(html.unescape(words))
             return
         words = BLANKS.sub(" ", words)
+        if self.written and self.written[-1].endswith((" ", "\n")):
+            words = words.removeprefix(" ")
         self.written.append(words if self.tables and not self.math else html.unescape(words))
 
     def take(self, tag: re.Match[str]) -> None:
@@ -96,18 +99,18 @@ class Writer:
         return ALONE.get(name) or self.gap(name, ends=ends)
 
     def gap(self, name: str, *, ends: bool) -> str:
-        """What stands around a part of the page; lists inside lists stand close."""
+        """What stands around a part of the page; what is inside a list stands close."""
         if name in {"ul", "ol"}:
             if not ends:
                 self.lists.append(int(name == "ol"))
             elif self.lists:
                 self.lists.pop()
         nested = len(self.lists) > (0 if ends else 1)
-        return "" if name not in LINE_OF_ITS_OWN else "\n" if nested else "\n\n"
+        return "\n\n" if name in LINE_OF_ITS_OWN and not nested else ""
 
     def item(self) -> str:
         """How an item of the innermost list begins."""
-        indent = "  " * max(0, len(self.lists) - 1)
+        indent = "  " * min(max(0, len(self.lists) - 1), DEEPEST)
         number = self.lists[-1] if self.lists else 0
         if number:
             self.lists[-1] += 1

@@ -90,7 +90,10 @@ def latex_cells(latex: str) -> list[list[Cell]]:
     body = re.sub(r"\\(?:begin|end)\{[a-z*]{1,20}\}(?:\{[^{}\n]*\})?", "", latex)
     body = re.sub(r"\\(?:hline|toprule|midrule|bottomrule)\b", "", body)
     rows = [row for row in re.split(r"\\\\(?:\[[^\[\]\n]*\])?", body) if row.strip()]
-    return [[Cell(cell.strip()) for cell in re.split(r"(?<!\\)&", row)] for row in rows]
+    return [
+        [Cell(cell.strip().replace(r"\&", "&")) for cell in re.split(r"(?<!\\)&", row)]
+        for row in rows
+    ]
 
 
 def _html_tables(markdown: str) -> Iterator[tuple[int, int]]:

@@ -18,8 +18,9 @@ from .parsed import Doubts, Parsed, Piece, assembled
 
 MARK = re.compile(
     r"<\|box_start\|>(?P<box>[^<>\n]{0,60})<\|box_end\|>"
-    r"(?:\s{0,2}<\|ref_start\|>(?P<label>[^<>\n]{0,60})(?:<\|ref_end\|>|$))?"
+    r"(?:\s{0,2}<\|ref_start\|>(?P<label>[^<>\n]{0,60})(?P<end><\|ref_end\|>|$))?"
 )
+TURNED = re.compile(r"<\|rotate_(?:right|down|left)\|>")
 TOKEN = re.compile(r"<\|[a-z_]{1,30}\|>|txt_contd(?:_tgt)?")
 
 
@@ -40,10 +41,12 @@ def _pieces(text: str, frame: Frame, doubts: Doubts) -> Iterator[Piece]:
     first = marks[0].start() if marks else len(text)
     yield Piece("text", _clean(text[:first], doubts))
     ends = [mark.start() for mark in marks[1:]] + [len(text)]
-    for mark, end in zip(marks, ends, strict=True):
+    for mark, end in zip(marks, ends, strict=False):  # without a mark there is an end all the same
         label = (mark["label"] or "").strip()
         if not label:
             doubts.add("block without a type", mark[0])
+        elif not mark["end"]:
+            doubts.add("answer cut inside a type", mark[0])
         words = _clean(text[mark.end() : end], doubts)
         yield Piece(label or "text", words, one_box(mark["box"], frame, doubts))
 
@@ -51,5 +54,7 @@ def _pieces(text: str, frame: Frame, doubts: Doubts) -> Iterator[Piece]:
 def _clean(words: str, doubts: Doubts) -> str:
     if "<|box_start|>" in words:
         doubts.add("mark that could not be read kept as text", words)
+    if turned := TURNED.search(words):
+        doubts.add("block that is turned", turned[0])
     bare = TOKEN.sub("", words)
     return otsl.table(bare) if otsl.is_otsl(bare) else tidy(bare, doubts)

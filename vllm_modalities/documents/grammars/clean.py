@@ -25,6 +25,8 @@ WRITTEN = re.compile(r"```(?:markdown|md|html|json)[ \t]*\n", re.IGNORECASE)
 LINK = re.compile(r"!\[(?P<words>[^\[\]\n]*)\]\((?P<target>[^()\n]*)\)")
 # `\\` first: `\\[2pt]` breaks a line of a matrix.
 MATH = re.compile(r"\\\\|\\\(|\\\)|\\\[|\\\]")
+TABLE, END_OF_TABLE = re.compile(r"<table\b", re.IGNORECASE), re.compile(r"</table>", re.IGNORECASE)
+NAMELESS = {"image", "img", "figure", "picture"}  # words that say nothing of a figure
 PAIRS = {r"\(": r"\)", r"\[": r"\]"}
 DOLLARS = {r"\(": "$", r"\)": "$", r"\[": "$$", r"\]": "$$"}
 
@@ -60,9 +62,12 @@ def tidy(text: str, doubts: Doubts) -> str:
 
     def words(link: re.Match[str]) -> str:
         doubts.add("link to a picture that the model made up dropped", link["target"])
-        return link["words"]
+        return "" if link["words"].lower() in NAMELESS else link["words"]
 
-    return BLANK_LINES.sub("\n\n", dollars(LINK.sub(words, text))).strip()
+    text = LINK.sub(words, text)
+    if missing := max(0, len(TABLE.findall(text)) - len(END_OF_TABLE.findall(text))):
+        doubts.add("table that is never closed", text[text.find("<") :])
+    return BLANK_LINES.sub("\n\n", dollars(text)).strip() + "</table>" * missing
 
 
 def dollars(text: str) -> str:

@@ -23,7 +23,7 @@ MARK = re.compile(
     rf"<x_(?P<x>{NUMBER})>\s{{0,4}}<y_(?P<y>{NUMBER})>|<class_(?P<label>[A-Za-z_-]{{1,40}})>"
 )
 # What asks for the answer, should a server repeat it.
-ASKED = re.compile(r"<(?:predict_\w{1,40}|output_\w{1,40}|s)>")
+ASKED = re.compile(r"<(?:predict_\w{1,40}|output_\w{1,40}|/?s)>")
 BREAK = re.compile(r"<br ?/?>")
 LATEX_TABLE = r"\begin{tab"
 

@@ -113,8 +113,8 @@ class Reader:
             self.open[name] += 1
             self.pieces.append(None)
         elif name and self.open[name]:
-            while self.close() != name:
-                self.doubts.add("block that is never closed", name)
+            while (closed := self.close()) != name:
+                self.doubts.add("block that is never closed", closed)
 
     def close(self) -> str:
         """End the innermost element; its tag."""

@@ -29,7 +29,10 @@ def parse(text: str, frame: Frame, page: int = 1) -> Parsed:
         page: The page's number, for the links to its figures.
     """
     doubts = Doubts()
-    return assembled(_pieces(unwrapped(text), frame, doubts), doubts, page=page)
+    written = unwrapped(text)
+    if not TAG.search(written):  # Markdown, then
+        return assembled([Piece("text", tidy(written, doubts))], doubts, page=page)
+    return assembled(_pieces(written, frame, doubts), doubts, page=page)
 
 
 def _pieces(text: str, frame: Frame, doubts: Doubts) -> Iterator[Piece]:
@@ -43,7 +46,7 @@ def _pieces(text: str, frame: Frame, doubts: Doubts) -> Iterator[Piece]:
             yield _piece(opened, text[at : tag.start()], frame, doubts)
             depth = 0
         elif not depth:
-            yield Piece("text", _words(text[at : tag.start()], doubts))
+            yield _outside(text[at : tag.start()], doubts)
         elif depth == 1 and tag["end"]:
             yield _piece(opened, text[at : tag.start()], frame, doubts)
         if not depth or (depth == 1 and tag["end"]):
@@ -55,8 +58,16 @@ def _pieces(text: str, frame: Frame, doubts: Doubts) -> Iterator[Piece]:
     if depth:
         doubts.add("answer cut inside a block", rest)
         yield _piece(opened, rest, frame, doubts)
+    elif at:
+        yield _outside(rest, doubts)
     else:
         yield Piece("text", _words(rest, doubts))
+
+
+def _outside(words: str, doubts: Doubts) -> Piece:
+    if words.strip():
+        doubts.add("words outside any block kept as text", words)
+    return Piece("text", _words(words, doubts))
 
 
 def _piece(attributes: str, inside: str, frame: Frame, doubts: Doubts) -> Piece:

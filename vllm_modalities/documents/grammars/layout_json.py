@@ -16,7 +16,6 @@ from typing import Any
 
 from ..blocks import is_figure
 from ..preparing import Frame
-from . import unmarked
 from .boxes import placed
 from .clean import tidy, unwrapped
 from .parsed import Doubts, Parsed, Piece, assembled
@@ -44,13 +43,15 @@ def parse(text: str, frame: Frame, page: int = 1) -> Parsed:
     """
     doubts = Doubts()
     written = unwrapped(text)
-    found = _loaded(written)
+    found = _loaded(written or "[]")
     if found is None:
-        found = [one for one in _salvaged(written, doubts) if _of(one, BOXES + TEXTS) is not None]
-    if not found and written not in ("", "[]"):
-        doubts.add("no layout in the answer, which was read as Markdown", written)
-        markdown = unmarked.parse(text, frame, page)
-        return assembled([Piece("text", markdown.markdown)], doubts, page=page)
+        cuts = Doubts()
+        found = [one for one in _salvaged(written, cuts) if _of(one, BOXES + TEXTS) is not None]
+        if not found:
+            doubts.add("no layout in the answer, which was read as Markdown", written)
+            return assembled([Piece("text", tidy(written, doubts))], doubts, page=page)
+        doubts.add("answer is no sound JSON; what could be read of it was", written)
+        doubts.extend(cuts)
     return assembled((_piece(one, frame, doubts) for one in found), doubts, page=page)
 
 
@@ -85,7 +86,6 @@ def _piece(one: Mapping[str, Any], frame: Frame, doubts: Doubts) -> Piece:
 
 def _salvaged(text: str, doubts: Doubts) -> Iterator[dict[str, Any]]:
     """The objects of an answer that is no JSON, each as far as it goes; inner ones stand alone."""
-    doubts.add("answer is no sound JSON; what could be read of it was", text)
     one = Salvaged()
     for token in TOKEN.finditer(text):
         if token["string"] is not None:

@@ -50,6 +50,11 @@ class Doubts:
         self.examples.setdefault(reason, " ".join(example[:EXAMPLE].split()))
         self.counts[reason] += 1
 
+    def extend(self, others: Doubts) -> None:
+        """Note what `others` has noted."""
+        self.examples = {**others.examples, **self.examples}
+        self.counts += others.counts
+
     def warnings(self) -> tuple[str, ...]:
         """One sentence a reason, in the order of their first occurrence."""
         return tuple(
@@ -85,6 +90,8 @@ def assembled(pieces: Iterable[Piece], doubts: Doubts, *, page: int = 1) -> Pars
     figures = 0
     before: Piece | None = None
     for piece in pieces:
+        if not piece.text and not piece.boxes:
+            continue
         if piece == before and piece.boxes:
             doubts.add("block repeated in place dropped", piece.text or piece.type)
             continue
@@ -95,8 +102,7 @@ def assembled(pieces: Iterable[Piece], doubts: Doubts, *, page: int = 1) -> Pars
             figures += len(paths)
         if piece.text:
             written.append(piece.text)
-        if piece.text or piece.boxes:
-            blocks.append(Block(piece.type, piece.text, piece.boxes, len(blocks)))
+        blocks.append(Block(piece.type, piece.text, piece.boxes, len(blocks)))
     markdown = "\n\n".join(written)
     return Parsed(tuple(blocks), markdown, plain(markdown), doubts.warnings())
 

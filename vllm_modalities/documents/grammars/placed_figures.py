@@ -10,15 +10,14 @@ from collections.abc import Callable, Iterator
 
 from ..preparing import Frame
 from .boxes import placed
-from .clean import tidy, unwrapped
+from .clean import NAMELESS, tidy, unwrapped
 from .parsed import Doubts, Parsed, Piece, assembled
 
 NUMBER = r"[0-9]{1,5}"
 FIGURE = re.compile(
-    r"!\[(?P<words>[^\[\]\n]*)\]\([^()\n]*\)[ \t]{0,4}"
+    r"!\[(?P<words>[^\[\]\n]*)\]\([^()\n]*\)\s{0,4}"
     rf"\[?(?P<corners>{NUMBER}(?:, ?{NUMBER}){{3}})\]?"
 )
-NAMELESS = {"image", "img", "figure", "picture"}  # words that say nothing of a figure
 
 
 def parse(text: str, frame: Frame, page: int = 1) -> Parsed:
