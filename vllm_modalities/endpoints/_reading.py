@@ -32,7 +32,7 @@ def prompted(
     if phrase is not None and PHRASE not in words:
         message = f"task={task!r} takes no `phrase`; it stands for {PHRASE} in the words"
         raise invalid("phrase", message, code="ocr-phrase")
-    words = words.replace(PHRASE, phrase or "")
+    words = words.replace(PHRASE, phrase) if phrase is not None else words
     if profile.placeholder and profile.placeholder in words:
         message = f"the words hold {profile.placeholder!r}, which stands for the picture: drop it"
         raise invalid("prompt", message, code="ocr-placeholder")

@@ -260,7 +260,7 @@ def test_plain_markdown_is_left_alone(text: str) -> None:
 
 def test_the_official_replacements_are_made() -> None:
     page = read(f"{mark('equation')}\n\\[a \\coloneqq b \\eqqcolon c\\]\n\n\n\n{mark('text')}\nA.")
-    assert page.markdown == "\\[a := b =: c\\]\n\nA."
+    assert page.markdown == "$$a := b =: c$$\n\nA."
 
 
 def test_the_end_of_text_is_dropped() -> None:

@@ -16,7 +16,7 @@ from vllm_modalities import (
     ServerInfo,
     UnsupportedTaskError,
 )
-from vllm_modalities.profiles import OCRProfile
+from vllm_modalities.profiles import GENERIC_OCR, OCRProfile
 
 CHAT = "/v1/chat/completions"
 PAGE = Image.effect_noise((222, 111), 50).convert("RGB")
@@ -104,14 +104,15 @@ def test_a_chat_server_that_is_not_known_to_read_pages_is_not_asked(talk) -> Non
     assert server.posts == []
 
 
-def test_a_server_that_is_mapped_to_reading_needs_words_and_sends_nothing_else(talk) -> None:
+def test_a_server_that_is_mapped_to_reading_is_asked_as_any_vision_model(talk) -> None:
     server = reader("# Title\n\n<b>Words</b>.", model="reader-of-mine")
     client = talk(server, base_url={"ocr": URL})
-    with pytest.raises(InvalidRequestError, match="give `prompt`"):
-        client.ocr(PAGE)
+    with pytest.raises(InvalidRequestError, match="'markdown', 'text', 'table'"):
+        client.ocr(PAGE, task="poetry")
     assert server.posts == []
-    document = client.ocr(PAGE, prompt="Read it.")
-    assert asked(server)[1:] == ("Read it.", {"model": "reader-of-mine", "temperature": 0.0})
+    document = client.ocr(PAGE)
+    words = GENERIC_OCR.prompts["markdown"]
+    assert asked(server)[1:] == (words, {"model": "reader-of-mine", "temperature": 0.0})
     assert document.markdown == "# Title\n\n<b>Words</b>."
     assert document.text == "Title\n\nWords."
     assert (document.pages[0].blocks, document.warnings) == ((), ())
