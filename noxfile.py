@@ -152,6 +152,17 @@ def live(session: nox.Session) -> None:
 
 
 @nox.session
+def browser(session: nox.Session) -> None:
+    """A document's HTML page in a real Chromium; `-- --shots FOLDER` keeps what was seen."""
+    if shutil.which("chromium") is None:  # Debian's package; as root, as in a container
+        session.run("apt-get", "update", "-qq", external=True)
+        install = ("apt-get", "install", "-y", "-qq", "--no-install-recommends")
+        session.run(*install, "chromium", "fonts-dejavu-core", external=True)
+    session.install("-e", ".", *TEST, "playwright>=1.50")
+    session.run("pytest", "tests/browser", *session.posargs)
+
+
+@nox.session
 def matrix(session: nox.Session) -> None:
     """What real servers of every release answer to the contract cases, recorded anew."""
     session.install("-e", ".[cli]", *TEST)

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -74,6 +74,24 @@ class Page:
         """The boxes that the links to `figure_path(number, 1)` and so on stand for, in order."""
         return tuple(box for block in self.blocks if is_figure(block.type) for box in block.boxes)
 
+    def tables(self) -> list[list[list[str]]]:
+        """Its tables, each as rows of cells of one length, in order.
+
+        The text of a cell over several places stands in the first of them, and the others are `""`.
+        """
+        from .tables import grid, tables_in
+
+        return [grid(cells) for _, _, cells in tables_in(self.markdown)]
+
+    def to_markdown(self, *, tables: Literal["html", "gfm"]) -> str:
+        """The Markdown with all tables as HTML, or in pipes as GitHub writes them.
+
+        `.markdown` leaves tables as the model wrote them, but for LaTeX and tokens, which are HTML.
+        """
+        from .tables import written_as
+
+        return written_as(self.markdown, tables)
+
     def to_dict(self) -> dict[str, Any]:
         """Plain values, ready for JSON; without the image."""
         return {
@@ -120,6 +138,10 @@ class Document:
         """The plain words of all pages, with a blank line between two."""
         return "\n\n".join(page.text for page in self.pages)
 
+    def to_markdown(self, *, tables: Literal["html", "gfm"]) -> str:
+        """The Markdown of all pages with their tables in one form, see `Page.to_markdown`."""
+        return PAGE_BREAK.join(page.to_markdown(tables=tables) for page in self.pages)
+
     def __len__(self) -> int:
         return len(self.pages)
 
@@ -154,8 +176,9 @@ class Document:
         raise KeyError(f"no page {number}; there are {[page.number for page in self.pages]}")
 
     def save(self, folder: str | os.PathLike[str]) -> Path:
-        """Write `document.md` and, in `figures/`, the figures it shows, cut out of the pages.
+        """Write `document.md`, its figures (`figures/`, cut out of the pages), and `layout.json`.
 
+        `layout.json` is `to_dict()`. No name of a file is from a model.
         Files of the same name are replaced. Where a page's image was not kept, a comment tells
         where its figures were.
 
@@ -167,15 +190,19 @@ class Document:
         return save(self, Path(folder))
 
     def to_html(self) -> str:
-        """One HTML page that needs no other file: each page's picture with its boxes, and words."""
-        from .export import to_html
+        """One HTML page that needs no other file, and no network.
+
+        Each page's picture with its boxes on one side, its words on the other; what the mouse is on
+        shows on both. What a model wrote is shown as words: none of it is run or loaded.
+        """
+        from .html_page import to_html
 
         return to_html(self)
 
     def _repr_html_(self) -> str:
-        from .export import body
+        from .html_page import NOTEBOOK, body
 
-        return body(self)
+        return body(self, most=NOTEBOOK)
 
     def __repr__(self) -> str:
         shown = ", ".join(map(repr, self.pages[:2])) + (", …" if len(self.pages) > 2 else "")

@@ -1,16 +1,14 @@
-"""Show and save a document: boxes drawn on its pages, markdown with figures, one HTML page."""
+"""Show and save a document: boxes drawn on its pages, Markdown with its figures, its layout."""
 
 from __future__ import annotations
 
-import base64
-import html
-from io import BytesIO
+import json
 from itertools import cycle
 from math import ceil, floor
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from .blocks import Box, Document, Page, counted, figure_path
+from .blocks import Box, Document, Page, figure_path
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -22,13 +20,6 @@ COLOURS = ("#b3261e", "#1a5fb4", "#26734d", "#8f4700", "#7b2d8b", "#00696e", "#5
 LABEL = 30  # characters of a type that are drawn
 LETTERS = 400  # pixels that a letter is high at most, also on a strip that is a million long
 MARGIN = 3  # pixels around a type
-SHOWN_WIDTH = 700  # pixels of a page's picture in HTML
-STYLE = (
-    "body{font:15px/1.5 sans-serif;margin:2em}"
-    ".page{display:flex;gap:2em;align-items:flex-start;margin-bottom:2em}"
-    ".page img{max-width:50%;border:1px solid #ccc}"
-    ".page pre{white-space:pre-wrap;flex:1;font:inherit}.doubt{color:#b3261e}"
-)
 
 
 def overlay(page: Page) -> Image:
@@ -73,7 +64,7 @@ def crop(page: Image, box: Box) -> Image:
 
 
 def save(document: Document, folder: Path) -> Path:
-    """Write `document.md` and the figures it links to; the path of `document.md`."""
+    """Write `document.md`, the figures it links to, and `layout.json`; the path of the first."""
     folder.mkdir(parents=True, exist_ok=True)
     markdown = document.markdown
     for page in document.pages:
@@ -90,30 +81,6 @@ def save(document: Document, folder: Path) -> Path:
             crop(page.image, box).save(folder / link)
     target = folder / "document.md"
     target.write_text(markdown + "\n", encoding="utf-8")
+    layout = json.dumps(document.to_dict(), ensure_ascii=False, indent=1)
+    (folder / "layout.json").write_text(layout + "\n", encoding="utf-8")
     return target
-
-
-def to_html(document: Document) -> str:
-    """One HTML page that needs no other file."""
-    title = html.escape(f"Document, {counted(document.pages, 'page')}")
-    head = f'<meta charset="utf-8"><title>{title}</title><style>{STYLE}</style>'
-    return f"<!doctype html><html><head>{head}</head><body>{body(document)}</body></html>\n"
-
-
-def body(document: Document) -> str:
-    """The document's pages as HTML. What a model wrote is shown as text, never run as HTML."""
-    return "".join(_page(page) for page in document.pages)
-
-
-def _page(page: Page) -> str:
-    parts = [f"<h3>Page {page.number}</h3><div class='page'>"]
-    if page.image is not None:
-        picture = overlay(page)
-        picture.thumbnail((SHOWN_WIDTH, SHOWN_WIDTH * 2))
-        file = BytesIO()
-        picture.save(file, "PNG")
-        encoded = base64.b64encode(file.getvalue()).decode()
-        parts.append(f'<img alt="page {page.number}" src="data:image/png;base64,{encoded}">')
-    parts.append(f"<pre>{html.escape(page.markdown)}</pre></div>")
-    parts += [f"<p class='doubt'>{html.escape(warning)}</p>" for warning in page.warnings]
-    return "".join(parts)

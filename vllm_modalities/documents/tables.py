@@ -6,6 +6,7 @@ import html
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 Rows = list[list[str]]
 
@@ -83,6 +84,16 @@ def to_pipes(rows: Rows) -> str:
     lines = [[_piped_text(text) for text in row] + [""] * (width - len(row)) for row in rows]
     written = [f"| {' | '.join(line)} |" for line in lines]
     return "\n".join([written[0], "|" + " --- |" * width, *written[1:]])
+
+
+def written_as(markdown: str, form: Literal["html", "gfm"]) -> str:
+    """`markdown` with all of its tables in one form; GitHub's has no cells over several places."""
+    parts, at = [], 0
+    for start, end, cells in tables_in(markdown):
+        table = to_html(cells) if form == "html" else to_pipes(grid(cells))
+        parts += [markdown[at:start], table]
+        at = end
+    return "".join([*parts, markdown[at:]])
 
 
 def latex_cells(latex: str) -> list[list[Cell]]:

@@ -114,7 +114,7 @@ def test_html_shows_what_the_model_wrote_and_runs_none_of_it() -> None:
     assert html.startswith("<!doctype html>")
     assert "# A &lt;script&gt;" in html
     assert "&lt;b&gt;cut" in html
-    assert "data:image/png;base64," in html
+    assert "data:image/jpeg;base64," in html
 
 
 def test_a_notebook_shows_the_same_without_a_head() -> None:

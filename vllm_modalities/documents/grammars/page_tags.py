@@ -16,7 +16,7 @@ from .clean import tidy, unwrapped
 from .parsed import Doubts, Parsed, Piece, assembled
 
 TAG = re.compile(r"<(?P<end>/?)(?P<name>img|watermark|page_number|signature)\b[^<>\n]*>")
-TYPES = {"img": "figure"}
+TYPES = {"img": "figure", "": "text"}
 
 
 def parse(text: str, frame: Frame, page: int = 1) -> Parsed:
@@ -28,7 +28,8 @@ def parse(text: str, frame: Frame, page: int = 1) -> Parsed:
 
 
 def _pieces(text: str, doubts: Doubts) -> Iterator[Piece]:
-    at, opened = 0, ""
+    at = 0
+    opened = ""
     for tag in [*TAG.finditer(text), None]:
         words = text[at : tag.start() if tag else len(text)]
         at = tag.end() if tag else at
@@ -39,5 +40,5 @@ def _pieces(text: str, doubts: Doubts) -> Iterator[Piece]:
             yield Piece(TYPES.get(opened, opened), tidy(line, doubts))
             yield Piece("text", tidy(words, doubts))
         else:
-            yield Piece(TYPES.get(opened) or opened or "text", tidy(words, doubts))
-        opened = tag["name"] if tag and not tag["end"] else ""
+            yield Piece(TYPES.get(opened, opened), tidy(words, doubts))
+        opened = str(tag["name"]) if tag and not tag["end"] else ""
