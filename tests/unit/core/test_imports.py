@@ -80,6 +80,7 @@ GROUPS = [
         "_places",
         "_caller",
         "_inputs",
+        "_journal",
         "_printable",
         "_progress",
         "_secrets",
