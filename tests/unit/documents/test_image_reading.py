@@ -148,7 +148,7 @@ def test_a_mode_that_cannot_be_shown_is_refused(monkeypatch: pytest.MonkeyPatch)
     [
         (b"", "is an empty file, not an image"),
         (b"<html>Not found", "is text beginning '<html>Not found', not an image"),
-        (b"%PDF-1.7", r"is a PDF, not an image.*vllm-modalities\[pdf\]"),
+        (b"%PDF-1.7", "is a PDF, not an image; `ocr` reads its pages"),
         (b"fLaC\0\0\0\x22", "is a FLAC file, not an image"),
         (b"PK\x03\x04", "is a ZIP archive, not an image"),
         (b"\0\x01" * 30, "is binary data beginning 0x0001.*no image that Pillow can open"),
@@ -212,3 +212,46 @@ def test_the_data_url_holds_every_pixel() -> None:
 
 def test_a_page_shows_its_size_not_its_pixels() -> None:
     assert repr(PageImage(NOISE, 3)) == "PageImage(3: 90x60)"
+
+
+RAMP = np.linspace(0, 1, 12).reshape(3, 4)
+EIGHT = np.rint(RAMP * 255).astype(np.uint8)
+
+
+@pytest.mark.parametrize(
+    ("array", "expected"),
+    [
+        (EIGHT, EIGHT),
+        (EIGHT[:, :, None], EIGHT),
+        ((RAMP * 65_535).astype(np.uint16), EIGHT),
+        (RAMP, EIGHT),
+        (RAMP.astype(np.float16), EIGHT),
+        (EIGHT.astype(np.int64), EIGHT),
+        (RAMP > 0.5, np.uint8(RAMP > 0.5) * 255),
+        (np.stack([EIGHT, EIGHT * 0 + 255], 2), EIGHT),
+        (np.stack([EIGHT] * 3, 2), EIGHT),
+        (np.stack([RAMP] * 3, 2), EIGHT),
+        (np.stack([EIGHT, EIGHT, EIGHT, EIGHT * 0], 2), EIGHT * 0 + 255),
+    ],
+    ids=lambda array: f"{array.dtype} {array.shape}",
+)
+def test_an_array_is_a_page(array: np.ndarray, expected: np.ndarray) -> None:
+    found = np.asarray(read_image(array).image).astype(int)
+    assert np.abs(found - expected[:, :, None]).max() <= 1
+
+
+@pytest.mark.parametrize(
+    ("array", "said"),
+    [
+        (np.zeros(3), r"shape \(3,\) is no image"),
+        (np.zeros((2, 2, 5)), "1 to 4 channels"),
+        (np.zeros((1, 2, 2, 3)), "1 to 4 channels"),
+        (np.zeros((0, 5)), "5x0: it has no pixels"),
+        (np.array([["a"]]), "<U1 is no image"),
+        (np.broadcast_to(np.uint8(0), (20_000, 20_000)), "400,000,000 pixels"),
+    ],
+    ids=lambda value: str(value.shape) if isinstance(value, np.ndarray) else "",
+)
+def test_an_array_that_is_no_page_says_why(array: np.ndarray, said: str) -> None:
+    with pytest.raises(MediaError, match=said):
+        read_image(array)
