@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from .audio.transcript import Segment, Transcript
     from .client import AsyncClient, Client
     from .documents.blocks import Block, Document, Page
+    from .endpoints._page_request import OCRRequest
     from .endpoints.classify import Classification, ClassifyRequest
     from .endpoints.cohere_embed import CohereEmbeddings, CohereEmbedRequest
     from .endpoints.embeddings import EmbeddingRequest
-    from .endpoints.ocr import OCRRequest
     from .endpoints.pooling import PoolingRequest, TokenClassifyRequest, TokenEmbedRequest
     from .endpoints.rerank import RankedDocument, RerankRequest, RerankResult
     from .endpoints.score import ScoreRequest, Scores
@@ -127,7 +127,7 @@ _HOMES = {
     "documents.blocks": ("Block", "Document", "Page"),
     "endpoints.cohere_embed": ("CohereEmbedRequest", "CohereEmbeddings"),
     "endpoints.embeddings": ("EmbeddingRequest",),
-    "endpoints.ocr": ("OCRRequest",),
+    "endpoints._page_request": ("OCRRequest",),
     "endpoints.pooling": ("PoolingRequest", "TokenClassifyRequest", "TokenEmbedRequest"),
     "endpoints.rerank": ("RankedDocument", "RerankRequest", "RerankResult"),
     "endpoints.score": ("ScoreRequest", "Scores"),

@@ -231,10 +231,15 @@ class Stream(Generic[T]):
         items: The caller's, taken as results are asked for; for `AsyncClient`, an async iterable
             will do too.
         begin: The flow that, given the first item, finds out how items are made into flows.
+        parts: The flow that takes one of the caller's items apart; what it gives are the items for
+            `begin` and `Cut`. None leaves them whole.
+        ordered: Whether results come in the order of the items, or as they are there.
     """
 
     items: Iterable[Any] | AsyncIterable[Any]
     begin: Callable[[Any], Flow[Cut[T]]]
+    parts: Callable[[Any], Flow[Iterable[Any]]] | None = None
+    ordered: bool = True
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,7 +24,7 @@ OnError = Literal["collect", "raise", "return"]
 Failure = tuple[int, VLLMModalitiesError]
 # Does the items at these positions, and gives those that failed by themselves.
 Run = Callable[[Sequence[int]], Flow[list[Failure]]]
-Harmless = Callable[[], Flow[None]]
+Harmless = Callable[[], Flow[object]]
 Ask = Callable[[], Flow[VLLMModalitiesError | None]]
 
 IN_A_ROW = 8
@@ -192,9 +192,10 @@ def _once(harmless: Harmless) -> Ask:
         if known:
             return known[0]
         (outcome,) = yield from Together([harmless()])
-        if outcome is None or isinstance(outcome, BadRequestError):
-            known.append(outcome)
-        return outcome
+        error = outcome if isinstance(outcome, VLLMModalitiesError) else None
+        if error is None or isinstance(error, BadRequestError):
+            known.append(error)
+        return error
 
     return ask
 

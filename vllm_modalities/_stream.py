@@ -1,4 +1,4 @@
-"""Streams: results in order, one at a time, with a bounded number of flows under way.
+"""Streams: results one at a time, in order or not, with a bounded number of flows under way.
 
 The caller's items are taken in the caller's own thread or task, when a result is asked for and no
 further ahead than the window, so memory does not grow with them. What ends the items is met in
@@ -37,19 +37,47 @@ _NOTHING = object()
 
 
 class _Begun(Generic[T]):
-    """A flow under way, and what comes of it, which is there once the event `done` is set."""
+    """A flow under way, and what comes of it, which is there once it has `ended`.
+
+    `done` is set then: an event of its own, or a bell that all flows ring where none has to wait
+    for another.
+    """
 
     def __init__(self, flow: Flow[T], done: Any) -> None:
         self.flow, self.done = flow, done
+        self.ended = False
         self.value: Any = None
         self.error: BaseException | None = None
         self.task: object = None  # asyncio itself does not hold on to its tasks
+
+    def end(self) -> None:
+        self.ended = True
+        self.done.set()
 
     def result(self) -> T:
         if self.error is not None:
             raise self.error
         result: T = self.value
         return result
+
+
+class _Line(deque[_Begun[T]]):
+    """The flows that are begun and not handed over yet, oldest first."""
+
+    def __init__(self, ordered: bool, most: int) -> None:
+        super().__init__()
+        self._ordered, self._most = ordered, 2 * most
+
+    def is_enough(self) -> bool:
+        """Whether nothing more need be begun before something is handed over."""
+        there = self[0].ended if self._ordered else any(one.ended for one in self)
+        return there or len(self) == self._most
+
+    def result(self) -> T:
+        """The result whose turn it is; one is there."""
+        one = next(one for one in self if one.ended)
+        self.remove(one)
+        return one.result()
 
 
 def results(run: Run, stream: Stream[T], *, most: int) -> Generator[T, None, None]:
@@ -62,46 +90,64 @@ def results(run: Run, stream: Stream[T], *, most: int) -> Generator[T, None, Non
     """
     if not isinstance(stream.items, Iterable):
         raise invalid("inputs", "only AsyncClient takes an async iterable of inputs")
-    items = iter(stream.items)
+    items = _parts(run, stream)
     first = next(items, _NOTHING)
     if first is _NOTHING:
         return
-    begun: deque[_Begun[T]] = deque()
-    with run(stream.begin(first)) as cut, closing(_Threads(run, most)) as threads:
+    line = _Line[T](stream.ordered, most)
+    bell = None if stream.ordered else _Bell(0)
+    with run(stream.begin(first)) as cut, closing(_Threads(run, most, bell)) as threads:
         flows = _flows(cut, first, items)
         while True:
             # One in place of what was handed over last, and more until something is there.
             for flow in flows:
-                begun.append(threads.begin(flow))
-                if len(begun) == 2 * most or begun[0].done.is_set():
+                line.append(threads.begin(flow))
+                if line.is_enough():
                     break
-            if not begun:
+            if not line:
                 break
-            begun[0].done.wait()
-            yield begun.popleft().result()
+            line[0].done.wait()
+            yield line.result()
         cut.end()
 
 
 async def async_results(run: AsyncRun, stream: Stream[T], *, most: int) -> AsyncGenerator[T, None]:
     """The results of `stream`; arguments as for `results`."""
-    async with aclosing(_each(stream.items)) as items:
+    async with (
+        aclosing(_each(stream.items)) as given,
+        aclosing(_async_parts(run, stream, given)) as items,
+    ):
         first = await anext(items, _NOTHING)
         if first is _NOTHING:
             return
-        begun: deque[_Begun[T]] = deque()
+        line = _Line[T](stream.ordered, most)
+        bell = None if stream.ordered else _AsyncBell()
         with await run(stream.begin(first)) as cut:
             flows = _async_flows(cut, first, items)
-            async with aclosing(flows), aclosing(_Tasks(run)) as tasks:
+            async with aclosing(flows), aclosing(_Tasks(run, bell)) as tasks:
                 while True:
                     async for flow in flows:
-                        begun.append(tasks.begin(flow))
-                        if len(begun) == 2 * most or begun[0].done.is_set():
+                        line.append(tasks.begin(flow))
+                        if line.is_enough():
                             break
-                    if not begun:
+                    if not line:
                         break
-                    await begun[0].done.wait()
-                    yield begun.popleft().result()
+                    await line[0].done.wait()
+                    yield line.result()
                 cut.end()
+
+
+def _parts(run: Run, stream: Stream[T]) -> Iterator[Any]:
+    for item in stream.items:  # type: ignore[union-attr]
+        yield from run(stream.parts(item)) if stream.parts else (item,)
+
+
+async def _async_parts(
+    run: AsyncRun, stream: Stream[T], given: AsyncIterator[Any]
+) -> AsyncGenerator[Any, None]:
+    async for item in given:
+        for part in await run(stream.parts(item)) if stream.parts else (item,):
+            yield part
 
 
 def _flows(cut: Cut[T], first: Any, items: Iterator[Any]) -> Generator[Flow[T], None, None]:
@@ -153,17 +199,31 @@ def _failing(error: Exception) -> Flow[Any]:
     yield
 
 
+class _Bell(threading.Semaphore):
+    """An event that each flow sets, and each that waits for it has to itself."""
+
+    set, wait = threading.Semaphore.release, threading.Semaphore.acquire
+
+
+class _AsyncBell:
+    """The same for tasks."""
+
+    def __init__(self) -> None:
+        self._rung = anyio.Semaphore(0)
+        self.set, self.wait = self._rung.release, self._rung.acquire
+
+
 class _Threads:
     """Threads that run flows in the order in which they are begun, as many as are needed."""
 
-    def __init__(self, run: Run, most: int) -> None:
-        self._run, self._most = run, most
+    def __init__(self, run: Run, most: int, bell: _Bell | None) -> None:
+        self._run, self._most, self._bell = run, most, bell
         self._waiting: SimpleQueue[_Begun[Any] | None] = SimpleQueue()
         self._idle = threading.Semaphore(0)
         self._started = 0
 
     def begin(self, flow: Flow[T]) -> _Begun[T]:
-        begun = _Begun(flow, threading.Event())
+        begun = _Begun(flow, self._bell or threading.Event())
         self._waiting.put(begun)
         if not self._idle.acquire(blocking=False) and self._started < self._most:
             self._started += 1
@@ -177,7 +237,7 @@ class _Threads:
                 begun.value = self._run(begun.flow)
             except BaseException as error:
                 begun.error = error
-            begun.done.set()
+            begun.end()
             del begun  # or the result would be held until the next one
             self._idle.release()
 
@@ -195,12 +255,12 @@ class _Threads:
 class _Tasks:
     """Tasks beside the caller's own: an async generator may not yield inside a task group."""
 
-    def __init__(self, run: AsyncRun) -> None:
-        self._run = run
+    def __init__(self, run: AsyncRun, bell: _AsyncBell | None) -> None:
+        self._run, self._bell = run, bell
         self._running: dict[_Begun[Any], anyio.CancelScope] = {}
 
     def begin(self, flow: Flow[T]) -> _Begun[T]:
-        begun = _Begun(flow, anyio.Event())
+        begun = _Begun(flow, self._bell or anyio.Event())
         self._running[begun] = anyio.CancelScope()
         begun.task = _spawned(self._work, begun)
         return begun
@@ -213,7 +273,7 @@ class _Tasks:
             begun.error = error
         finally:
             del self._running[begun]
-            begun.done.set()
+            begun.end()
 
     async def aclose(self) -> None:
         """Cancel what runs, and wait until it has ended."""
@@ -222,7 +282,8 @@ class _Tasks:
             scope.cancel()
         with anyio.CancelScope(shield=True):
             for begun, _ in running:
-                await begun.done.wait()
+                while not begun.ended:  # a bell may have rung for another
+                    await begun.done.wait()
 
 
 def _spawned(work: Callable[..., Coroutine[Any, Any, None]], *arguments: Any) -> object:

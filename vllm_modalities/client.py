@@ -25,6 +25,7 @@ from .endpoints.embed_iter import embed_iter
 from .endpoints.embed_sparse import embed_sparse
 from .endpoints.embed_tokens import embed_tokens
 from .endpoints.ocr import ocr
+from .endpoints.ocr_iter import ocr_iter
 from .endpoints.rerank import rerank
 from .endpoints.score import score
 from .endpoints.send import send
@@ -59,6 +60,7 @@ class _Endpoints:
     transcribe = Endpoint(transcribe)
     translate = Endpoint(translate)
     ocr = Endpoint(ocr)
+    ocr_iter = StreamEndpoint(ocr_iter)
     send = Endpoint(send)
     servers = Endpoint(servers)
 

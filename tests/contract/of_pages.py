@@ -10,7 +10,7 @@ from contract.assets import blank, data_url, page
 from contract.case import Case, post, sends
 from PIL import Image
 
-from vllm_modalities.endpoints.ocr import OCRRequest
+from vllm_modalities import OCRRequest
 
 PROMPT = "Free OCR."
 PAGE = data_url(page())

@@ -147,7 +147,7 @@ def test_letters_do_not_grow_with_a_strip(monkeypatch) -> None:
     load = ImageFont.load_default
     monkeypatch.setattr(ImageFont, "load_default", lambda size: sizes.append(size) or load(10))
     block = Block("text", "", ((0, 0, 1, 1),), 0)
-    page = Page(1, 1, 10**6, "", "", (block,), image=Image.new("RGB", (1, 10**6)))
+    page = Page(1, 1, 10**6, "", "", (block,), picture=Image.new("RGB", (1, 10**6)))
     assert Document((page,)).overlay().size == (1, 10**6)
     assert max(sizes) <= 400
 

@@ -78,7 +78,7 @@ def document_of(text: str, *, kept: bool = True) -> Document:
     block = Block(text, text, ((0.0, 0.0, 5.0, 5.0),), len(parsed.blocks))
     page = Page(
         *(1, 9, 9, parsed.markdown + text, text, (*parsed.blocks, block), text, (text,)),
-        image=image,
+        picture=image,
     )
     return Document((page,), text, (text,))
 

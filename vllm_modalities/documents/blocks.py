@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias
+
+from ..errors import VLLMModalitiesError
 
 if TYPE_CHECKING:
     from PIL.Image import Image
 
 Box: TypeAlias = tuple[float, float, float, float]
+Picture: TypeAlias = "Image | Callable[[], Image] | None"
+"""The image of a page, or what reads it again; None if it was not kept."""
 
 FIGURES = frozenset(
     {"image", "figure", "picture", "chart", "diagram"}
@@ -49,14 +53,16 @@ class Page:
 
     Attributes:
         number: Its place in the document, from 1.
-        width, height: Size of the original page in pixels.
+        width, height: Size of the original page in pixels; 0 if it could not be read.
         markdown: All its words, in the order of reading; figures are links to
             `figure_path(number, 1)` and so on.
         text: The same without figures and without marks of markdown and HTML.
         blocks: What was found where; empty if the model gives no places.
-        finish_reason: Why the model stopped; anything but `"stop"` means that the page may be cut.
+        finish_reason: Why the model stopped; anything but `"stop"` means that the page may be cut:
+            `"length"`, `"repetition"` for a loop, `"error"` for a page that failed.
         warnings: What was dropped, repaired or doubtful.
-        image: The original page, mode RGB; None if it was not kept.
+        picture: The original page, or what reads it again.
+        source: Place of its document among those given to `ocr_iter`, from 0.
     """
 
     number: int
@@ -67,7 +73,19 @@ class Page:
     blocks: tuple[Block, ...] = ()
     finish_reason: str | None = None
     warnings: tuple[str, ...] = ()
-    image: Image | None = None
+    picture: Picture = None
+    source: int = 0
+
+    @property
+    def image(self) -> Image | None:
+        """The original page, mode RGB; None if it was not kept.
+
+        It is read again from its file each time, so a document of a thousand pages is small.
+
+        Raises:
+            MediaError: The file is gone, or damaged by now.
+        """
+        return self.picture() if callable(self.picture) else self.picture
 
     @property
     def figures(self) -> tuple[Box, ...]:
@@ -105,6 +123,18 @@ class Page:
             "warnings": list(self.warnings),
         }
 
+    @classmethod
+    def from_dict(
+        cls, values: Mapping[str, Any], *, picture: Picture = None, source: int = 0
+    ) -> Self:
+        """The page that `to_dict` gave these values of."""
+        blocks = (
+            Block(one["type"], one["text"], tuple(map(tuple, one["boxes"])), one["order"])
+            for one in values["blocks"]
+        )
+        known = {**values, "blocks": tuple(blocks), "warnings": tuple(values["warnings"])}
+        return cls(**known, picture=picture, source=source)
+
     def __repr__(self) -> str:
         size = f"{self.width}x{self.height}"
         doubts = f", {counted(self.warnings, 'warning')}" if self.warnings else ""
@@ -120,12 +150,15 @@ class Document:
         pages: At least one.
         model: The served model's name.
         warnings: What was dropped, repaired or doubtful, over all pages.
+        failures: (position, error) of the pages that failed, which are empty; only with
+            `on_error="return"`.
         raw: The server's own answers, with `keep_raw=True`.
     """
 
     pages: tuple[Page, ...]
     model: str | None = None
     warnings: tuple[str, ...] = ()
+    failures: tuple[tuple[int, VLLMModalitiesError], ...] = ()
     raw: tuple[bytes, ...] | None = None
 
     @property

@@ -27,7 +27,6 @@ class Pdf:
     Args:
         given: A path or the bytes of a file.
         name: What a message calls it.
-        dpi: Pixels an inch; fewer where a page would have more than 50 million pixels.
         password: None where it needs none.
 
     Raises:
@@ -36,9 +35,9 @@ class Pdf:
 
     is_animation = False
 
-    def __init__(self, given: ByteSource, name: str, *, dpi: float, password: str | None) -> None:
+    def __init__(self, given: ByteSource, name: str, *, password: str | None) -> None:
         pdfium = _pdfium()
-        self.name, self._dpi = f"{name}, a PDF,", dpi
+        self.name = f"{name}, a PDF,"
         try:
             self._pdf = pdfium.PdfDocument(_input(given), password=password)
         except FileNotFoundError as error:
@@ -51,22 +50,23 @@ class Pdf:
     def count(self) -> int:
         return len(self._pdf)
 
-    def page(self, number: int) -> PageImage:
+    def page(self, number: int, dpi: float) -> PageImage:
+        """One page, at fewer dots an inch where it would have more than 50 million pixels."""
         name = f"page {number} of {self.name}"
         try:
-            return self._rendered(number, name)
+            return self._rendered(number, dpi, name)
         except (RuntimeError, ArithmeticError, MemoryError) as error:  # the first is PdfiumError
             raise MediaError(f"{name} cannot be rendered: {error}") from error
 
-    def _rendered(self, number: int, name: str) -> PageImage:
+    def _rendered(self, number: int, wanted: float, name: str) -> PageImage:
         page = self._pdf[number - 1]
         try:
             width, height = page.get_size()
-            dpi = min(self._dpi, INCH * (MOST_PIXELS / (width * height)) ** 0.5)
+            dpi = min(wanted, INCH * (MOST_PIXELS / (width * height)) ** 0.5)
             image = _image(page, dpi / INCH)
         finally:
             page.close()
-        doubts = (f"{name} is large: rendered at {dpi:.3g} dpi.",) if dpi < self._dpi else ()
+        doubts = (f"{name} is large: rendered at {dpi:.3g} dpi.",) if dpi < wanted else ()
         return PageImage(image, number, doubts)
 
 

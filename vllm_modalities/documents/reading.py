@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 # The server's own limit: vLLM v0.25.0, vllm/envs.py, VLLM_MAX_IMAGE_PIXELS.
 MAX_PIXELS = 178_956_970
+GRAIN = 32  # greys that empty paper may span
 # Left out on purpose: EPS, which Pillow hands to Ghostscript, and TGA, which any bytes may be.
 FORMATS = ("PNG", "JPEG", "MPO", "WEBP", "TIFF", "GIF", "BMP", "DIB", "PPM", "JPEG2000", "AVIF")
 
@@ -102,6 +103,12 @@ def to_data_url(image: Image) -> str:
     file = BytesIO()
     image.save(file, "PNG")
     return f"data:image/png;base64,{base64.b64encode(file.getvalue()).decode()}"
+
+
+def is_blank(image: Image) -> bool:
+    """Whether a page has nothing on it: no grey differs from another by more than scanners do."""
+    greys = np.asarray(image.convert("L"))
+    return int(greys.max()) - int(greys.min()) <= GRAIN
 
 
 def open_image(given: Opened) -> tuple[Image, bool]:

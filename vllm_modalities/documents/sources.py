@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 import threading
 from collections.abc import Callable
 from contextlib import ExitStack
+from functools import partial
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
@@ -35,8 +37,8 @@ class Reader(Protocol):
         """How many pages it has."""
         ...
 
-    def page(self, number: int) -> PageImage:
-        """The page of that number, from 1."""
+    def page(self, number: int, dpi: float) -> PageImage:
+        """The page of that number, from 1, a PDF's at so many pixels an inch."""
         ...
 
     def close(self) -> None: ...
@@ -53,9 +55,14 @@ class Source:
     """
 
     def __init__(
-        self, begin: Callable[[], Reader], lock: threading.Lock, wanted: Ranges | None
+        self,
+        begin: Callable[[], Reader],
+        lock: threading.Lock,
+        wanted: Ranges | None,
+        digest: Callable[[], str],
     ) -> None:
         self._begin, self._lock = begin, lock
+        self._digest, self._digested = digest, ""
         self._reader: Reader | None
         with lock:
             reader = self._reader = begin()
@@ -66,8 +73,8 @@ class Source:
                 raise
         self._unread = set(self.numbers)
 
-    def read(self, number: int) -> PageImage:
-        """One page.
+    def read(self, number: int, *, dpi: float = 72) -> PageImage:
+        """One page, a PDF's at `dpi` pixels an inch.
 
         Raises:
             MediaError: It is damaged, has no pixels or too many, or the file is gone.
@@ -75,11 +82,26 @@ class Source:
         with self._lock:
             self._reader = self._reader or self._begin()
             try:
-                return self._reader.page(number)
+                return self._reader.page(number, dpi)
             finally:
                 self._unread.discard(number)
                 if not self._unread:
                     self._close()
+
+    def picture(self, number: int, dpi: float) -> Image:
+        """The pixels of one page; raises as `read` does."""
+        return self.read(number, dpi=dpi).image
+
+    def digest(self) -> str:
+        """What tells the document's content from any other; reads all of it, once."""
+        with self._lock:
+            self._digested = self._digested or self._digest()
+            return self._digested
+
+    @property
+    def is_open(self) -> bool:
+        """Whether a page is still to be read."""
+        return self._reader is not None
 
     def close(self) -> None:
         """Let go of what is open."""
@@ -96,7 +118,6 @@ def source_of(
     given: ImageSource,
     *,
     pages: Ranges | None = None,
-    dpi: float,
     password: str | None = None,
 ) -> Source:
     """What was given, as a document.
@@ -104,7 +125,6 @@ def source_of(
     Args:
         given: As for `read_image`, and PDFs.
         pages: Those that are wanted; None is every one, of an animation its first frame.
-        dpi: Pixels an inch of a PDF.
         password: Of a PDF that is encrypted.
 
     Raises:
@@ -117,17 +137,23 @@ def source_of(
     if isinstance(given, np.ndarray):
         given = array_image(given)
     if isinstance(given, Image.Image):
-        picture = given
-        return Source(lambda: _Picture(picture), threading.Lock(), pages)
+        picture = _Picture(given)
+        return Source(lambda: picture, threading.Lock(), pages, picture.digest)
     with opened(given) as found:
         # An open file is read once; what is found in it can be opened again.
         again = given if not hasattr(given, "read") else found.file.read()
-        if found.kind.family is Family.PDF:
-            from .pdf import LOCK, Pdf
+    begin: Callable[[], Reader] = partial(_Frames, again)
+    lock = threading.Lock()
+    if found.kind.family is Family.PDF:
+        from .pdf import LOCK, Pdf
 
-            name = found.name
-            return Source(lambda: Pdf(again, name, dpi=dpi, password=password), LOCK, pages)
-    return Source(lambda: _Frames(again), threading.Lock(), pages)
+        begin, lock = partial(Pdf, again, found.name, password=password), LOCK
+    return Source(begin, lock, pages, partial(_digest, again))
+
+
+def _digest(given: ByteSource) -> str:
+    with opened(given) as found:
+        return hashlib.file_digest(found.file, "sha256").hexdigest()  # type: ignore[arg-type]
 
 
 def _chosen(reader: Reader, wanted: Ranges | None) -> tuple[tuple[int, ...], tuple[str, ...]]:
@@ -154,8 +180,12 @@ class _Picture:
     def count(self) -> int:
         return 1
 
-    def page(self, number: int) -> PageImage:
+    def page(self, number: int, dpi: float) -> PageImage:
         return decoded(self._image, self.name, number=number)
+
+    def digest(self) -> str:
+        shape = f"{self._image.mode} {self._image.size} ".encode()
+        return hashlib.sha256(shape + self._image.tobytes()).hexdigest()
 
     def close(self) -> None:
         """Nothing is open."""
@@ -187,7 +217,7 @@ class _Frames:
                     return frame + 1
         raise MediaError(f"{self.name} has more than {MOST_FRAMES:,} pages.")
 
-    def page(self, number: int) -> PageImage:
+    def page(self, number: int, dpi: float) -> PageImage:
         name = f"page {number} of {self.name}" if self._many else self.name
         try:
             if self._many:

@@ -1,75 +1,28 @@
-"""Pages to Markdown with boxes: `POST /v1/chat/completions` of a model that reads documents."""
+"""Documents to Markdown with boxes, a page a request: `POST /v1/chat/completions`."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any, ClassVar
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Any, get_args
 
-from pydantic import Field
-
-from .._context import Context, Target
-from .._flow import Flow, Response, Work
-from .._results import AnswerModel, words
-from .._wire import RequestModel
-from .._xargs import XArgs, ngram_findings
-from ..errors import Finding
-from ..profiles import GENERIC_OCR, ImageRule
-from ..server import ServerInfo
-from ._reading import messages, prompted
+from .._context import Context
+from .._flow import Flow, Work
+from .._inputs import at_least, one_of
+from .._journal import Journal, JournalPath
+from .._many import Failure, OnError, each, settle
+from .._progress import Progress, told
+from ._page import Read
+from ._page_request import OCRRequest
+from ._pages import Asked, Reading
 
 if TYPE_CHECKING:
-    from ..documents.blocks import Document
-    from ..documents.preparing import Prepared
-    from ..documents.reading import ImageSource, PageImage
-
-
-class OCRRequest(RequestModel):
-    """Body of `POST /v1/chat/completions`, as far as reading pages needs it.
-
-    Source: vLLM 0.32.0 vllm/entrypoints/openai/chat_completion/protocol.py,
-    `ChatCompletionRequest`.
-    """
-
-    TASK: ClassVar[str] = "ocr"
-    PATHS: ClassVar[tuple[str, ...]] = ("/v1/chat/completions",)
-
-    messages: tuple[Mapping[str, Any], ...] = Field(min_length=1, repr=False)
-    temperature: float | None = Field(default=None, ge=0)
-    top_p: float | None = None
-    top_k: int | None = None
-    repetition_penalty: float | None = None
-    max_completion_tokens: int | None = Field(default=None, ge=1)
-    skip_special_tokens: bool | None = None
-    vllm_xargs: XArgs | None = None
-    seed: int | None = None
-    repetition_detection: Mapping[str, int] | None = None
-    mm_processor_kwargs: Mapping[str, Any] | None = None
-    media_io_kwargs: Mapping[str, Any] | None = None
-    pixels: int | None = Field(default=None, exclude=True)
-    """Pixels of all images together, if known; not sent, but held against the server's limit."""
-
-    @classmethod
-    def suits(cls, server: ServerInfo) -> bool:
-        """A chat route does not mean OCR: the model's profile must say so."""
-        reads = any(model.profile.ocr for model in server.models if model.parent is None)
-        return reads and super().suits(server)
-
-    def limits(self, server: ServerInfo) -> Iterable[Finding]:
-        """The arguments of the n-gram processor, which a server takes wrong without a word."""
-        return ngram_findings(self.vllm_xargs)
-
-
-class _Message(AnswerModel):
-    content: str | None = None
-
-
-class _Choice(AnswerModel):
-    message: _Message
-    finish_reason: str | None = None
-
-
-class _Completion(AnswerModel):
-    choices: list[_Choice] = Field(min_length=1)
+    from ..documents.blocks import Document, Page
+    from ..documents.choosing import Pages
+    from ..documents.reading import ImageSource
+    from ..documents.sources import Source
 
 
 def ocr(
@@ -81,118 +34,168 @@ def ocr(
     task: str = "markdown",
     prompt: str | None = None,
     phrase: str | None = None,
+    pages: Pages = None,
+    dpi: float | None = None,
+    password: str | None = None,
     max_tokens: int | None = None,
+    repair: bool = True,
+    on_error: OnError = "collect",
+    journal: JournalPath | None = None,
+    progress: Progress = None,
     extra_body: Mapping[str, Any] | None = None,
 ) -> Flow[Document]:
-    """Read a page: its text as Markdown, and its blocks with their places.
+    """Read a document: its text as Markdown, and its blocks with their places.
+
+    Its pages go out side by side, over all servers that have the model, and are read from the file
+    no further ahead than that, so one of a thousand pages never stands in memory whole.
 
     Args:
-        source: A path (a `str` or `Path` is one), the bytes of a file, or a PIL image. A photo's
-            EXIF orientation is honoured; what is transparent becomes white.
+        source: A path (a `str` or `Path` is one), the bytes of a file, an open binary file, a PIL
+            image, or a numpy array of pixels. Each picture of a TIFF is a page; so is each page of
+            a PDF, with the extra `pdf`. Of an animation the first frame is read, unless `pages`
+            asks for others. A photo's EXIF orientation is honoured; what is transparent becomes
+            white.
         model: The served model's name; None is the one that is served.
         task: What to do with the page: `"markdown"` (with boxes, where the model gives any), or
             another task of the model's profile: `"text"`, `"layout"`, `"table"`, `"formula"`,
             `"figure"`, `"locate"` …
         prompt: Words of your own instead of the profile's; the answer is parsed all the same.
         phrase: What `task="locate"` looks for.
+        pages: Which pages, from 1, such as `"1-3,7"` or `"5-"`; a number; or several. None is all.
+        dpi: Pixels an inch of a PDF's pages; None is what the model was trained with, or 144.
+        password: Of a PDF that is encrypted.
         max_tokens: The most tokens a page may take; None is what the model's context leaves.
+        repair: Whether a page is asked for again that came back empty, in a loop, or cut. What the
+            caller bounds or sets, by `max_tokens` or a temperature, stays as it is.
+        on_error: `"collect"` reads the other pages, then raises PartialFailureError; `"raise"`
+            stops at the first page that fails; `"return"` gives the document with `.failures`.
+        journal: A file in which finished pages are noted; a call that was killed and is made again
+            finds them there, and asks for the others alone.
+        progress: True draws a bar (extra `cli`); a function is called with pages done and in all.
         extra_body: Further fields of the request; they go before the profile's.
 
     Returns:
-        A document of one page. Boxes are in pixels of the image as it is seen, (x0, y0, x1, y1).
-        A page that the model did not end by itself says so in `.warnings`, and its
-        `.finish_reason` is not `"stop"`.
+        The document, in the order of its pages. Boxes are in pixels of the page as it is seen, (x0,
+        y0, x1, y1). A page that is cut, loops, or is doubtful otherwise says so in `.warnings`; one
+        that the model did not end by itself has another `.finish_reason` than `"stop"`. A page
+        that failed is empty, with `"error"`.
 
     Raises:
-        MediaError: There is no such file, or it holds no image that can be read. Nothing is sent.
+        MediaError: There is no such file, it holds nothing that can be read, has no such page, or
+            wants another password. Nothing is sent.
         UnsupportedTaskError: No server has a model that is known to read pages.
-        InvalidRequestError: The profile has no such task, `phrase` is missing or not wanted, or
-            the words hold what stands for the picture. Nothing is sent.
+        InvalidRequestError: The profile has no such task, `phrase` is missing or not wanted, the
+            words hold what stands for the picture, or `pages` cannot be understood. Nothing is
+            sent.
+        PartialFailureError: Some pages failed; `.results` is the document, in which they are empty.
+        ImportError: `source` is a PDF, and the extra `pdf` is not installed.
 
     Source: vLLM 0.32.0 vllm/entrypoints/openai/chat_completion/protocol.py; the model's profile.
     """
-    from ..documents.preparing import prepare
-    from ..documents.reading import read_image, to_data_url
-
-    page = yield from Work(lambda: read_image(source))
-    target = yield from context.find(OCRRequest, model)
-    profile = target.profile.ocr or GENERIC_OCR
-    words_sent = prompted(target, profile, task, prompt, phrase)
-    prepared = yield from Work(lambda: prepare(page.image, profile.image or ImageRule()))
-    url = yield from Work(lambda: to_data_url(prepared.image))
-    request = _request(target, prepared, url, words_sent, max_tokens, dict(extra_body or {}))
-    response = yield from target.post(request)
-    choice = response.parse(_Completion).choices[0]
-    return (yield from Work(lambda: _document(target, page, prepared, task, choice, response)))
-
-
-def _request(
-    target: Target,
-    prepared: Prepared,
-    url: str,
-    prompt: str,
-    max_tokens: int | None,
-    extra: dict[str, Any],
-) -> OCRRequest:
-    """The caller's fields, then the profile's where the caller gave none."""
-    profile = target.profile.ocr or GENERIC_OCR
-    fields: dict[str, Any] = {
-        "temperature": 0.0,
-        **profile.sampling,
-        "max_completion_tokens": max_tokens,
-        "skip_special_tokens": profile.skip_special_tokens,
-        "vllm_xargs": dict(profile.vllm_xargs) or None,
-    }
-    return OCRRequest(
-        model=target.model,
-        messages=messages(profile, url, prompt),
-        pixels=prepared.image.width * prepared.image.height,
-        extra_body=extra,
-        **{name: value for name, value in fields.items() if extra.get(name) is None},
+    asked = asked_of(
+        task=task,
+        prompt=prompt,
+        phrase=phrase,
+        pages=pages,
+        dpi=dpi,
+        password=password,
+        max_tokens=max_tokens,
+        repair=repair,
+        on_error=on_error,
+        extra_body=extra_body,
     )
+    document = yield from asked.opened(source)
+    try:
+        target = yield from context.find(OCRRequest, model)
+        notes = (yield from Work(partial(Journal, journal))) if journal else nullcontext()
+        with notes as known, told(progress, len(document.numbers), of="pages") as done:
+            pile = _Pile(Reading(target, asked, known), document, done)
+            work = [(place,) for place in range(len(document.numbers))]
+            failures = yield from each(work, pile.run, partial(pile.run, (0,)), on_error=on_error)
+        return settle(pile.document(failures), failures, on_error=on_error)
+    finally:
+        document.close()
 
 
-def _document(
-    target: Target,
-    page: PageImage,
-    prepared: Prepared,
+def asked_of(
+    *,
     task: str,
-    choice: _Choice,
-    response: Response,
-) -> Document:
-    from ..documents.blocks import Document, Page
-    from ..documents.grammars import GRAMMARS
-    from ..documents.repetition import repeated_tail
+    prompt: str | None,
+    phrase: str | None,
+    pages: Pages,
+    dpi: float | None,
+    password: str | None,
+    max_tokens: int | None,
+    repair: bool,
+    on_error: OnError,
+    extra_body: Mapping[str, Any] | None,
+) -> Asked:
+    """The arguments, checked."""
+    from ..documents.choosing import ranges
 
-    text = choice.message.content or ""
-    profile = target.profile.ocr or GENERIC_OCR
-    parse = GRAMMARS[profile.grammars.get(task, profile.grammar)]
-    parsed = parse(text, prepared.frame, page.number)
-    doubts = [*page.warnings, *parsed.warnings]
-    if choice.finish_reason != "stop":
-        doubts.append(
-            f"the page is cut: the model did not end it by itself ({choice.finish_reason!r})"
-        )
-    if loop := repeated_tail(text):
-        doubts.append(
-            f"the text ends in a loop: {loop[0][:40]!r}, {loop[1]} times; vllm_xargs against loops"
-            " do nothing on a server that was started without --logits-processors"
-        )
-    return Document(
-        pages=(
-            Page(
-                number=page.number,
-                width=page.width,
-                height=page.height,
-                markdown=parsed.markdown,
-                text=parsed.text,
-                blocks=parsed.blocks,
-                finish_reason=choice.finish_reason,
-                warnings=tuple(doubts),
-                image=page.image,
-            ),
-        ),
-        model=target.model or "",
-        warnings=(*doubts, *words(response.findings)),
-        raw=(response.content,) if target.context.options.keep_raw else None,
+    one_of("on_error", on_error, get_args(OnError))
+    at_least("dpi", 1 if dpi is None else dpi, 1)
+    return Asked(
+        task=task,
+        prompt=prompt,
+        phrase=phrase,
+        pages=ranges(pages),
+        dpi=dpi,
+        password=password,
+        max_tokens=max_tokens,
+        repair=repair,
+        extra_body=extra_body or {},
     )
+
+
+class _Pile:
+    """Collects the pages of one document."""
+
+    def __init__(self, reading: Reading, source: Source, done: Callable[[int], None]) -> None:
+        self._reading, self._source, self._done = reading, source, done
+        self._read: dict[int, Read] = {}
+
+    def run(self, batch: Sequence[int]) -> Flow[list[Failure]]:
+        """Read the page at this position."""
+        (place,) = batch
+        number = self._source.numbers[place]
+        self._read[place] = yield from self._reading.page(self._source, number)
+        self._done(1)
+        return []
+
+    def document(self, failures: Sequence[Failure]) -> Document:
+        """All pages, those that failed too."""
+        from ..documents.blocks import Document
+        from ..documents.scripts import strangers
+
+        errors, source = dict(failures), self._source
+        pages = [
+            self._read[place].page
+            if place in self._read
+            else self._reading.failed(source, number, errors[place])
+            for place, number in enumerate(source.numbers)
+        ]
+        for place, warning in strangers([page.text for page in pages]).items():
+            pages[place] = replace(pages[place], warnings=(*pages[place].warnings, warning))
+        read = [self._read[place] for place in sorted(self._read)]
+        keep = self._reading.target.context.options.keep_raw
+        return Document(
+            pages=tuple(pages),
+            model=self._reading.target.model or "",
+            warnings=tuple(
+                dict.fromkeys(
+                    (
+                        *source.warnings,
+                        *(doubt for page in pages for doubt in _doubts(page, len(pages))),
+                        *(words for one in read for words in one.said),
+                    )
+                )
+            ),
+            failures=tuple(failures),
+            raw=tuple(answer for one in read for answer in one.raw) if keep else None,
+        )
+
+
+def _doubts(page: Page, count: int) -> Iterator[str]:
+    """A page's warnings, with its number where it is one of many."""
+    return (f"page {page.number}: {doubt}" if count > 1 else doubt for doubt in page.warnings)

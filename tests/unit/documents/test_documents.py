@@ -31,7 +31,7 @@ def page(number: int = 1, *, kept: bool = True) -> Page:
         text=parsed.text,
         blocks=parsed.blocks,
         finish_reason="stop",
-        image=image if kept else None,
+        picture=image if kept else None,
     )
 
 
@@ -104,7 +104,7 @@ def test_an_overlay_needs_the_page_and_its_picture() -> None:
 
 
 def test_a_grey_page_is_drawn_on_in_colour() -> None:
-    grey = replace(page(), image=Image.new("L", (WIDTH, HEIGHT)))
+    grey = replace(page(), picture=Image.new("L", (WIDTH, HEIGHT)))
     assert Document((grey,)).overlay().mode == "RGB"
 
 
@@ -141,3 +141,25 @@ def test_a_block_is_plain_values() -> None:
         "boxes": [[0.0, 0.0, 1.5, 2.0]],
         "order": 3,
     }
+
+
+def test_a_picture_may_be_read_again_each_time_it_is_wanted() -> None:
+    read = []
+
+    def again() -> Image.Image:
+        read.append(1)
+        return Image.new("RGB", (WIDTH, HEIGHT))
+
+    one = replace(page(), picture=again)
+    assert read == []
+    assert one.image is not None
+    assert one.image.size == (WIDTH, HEIGHT)
+    assert len(read) == 2
+
+
+def test_a_page_can_be_made_of_its_dict() -> None:
+    one = replace(page(2), warnings=("doubtful",), source=3)
+    again = Page.from_dict(json.loads(json.dumps(one.to_dict())), source=3)
+    assert again.to_dict() == one.to_dict()
+    assert again.blocks == one.blocks
+    assert (again.source, again.image) == (3, None)

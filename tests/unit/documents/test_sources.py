@@ -32,8 +32,8 @@ def frames(kind: str, **options: Any) -> bytes:
     return file.getvalue()
 
 
-def opened(given: Any, pages: Any = None, *, dpi: float = 72, **options: Any) -> Source:
-    return source_of(given, pages=ranges(pages), dpi=dpi, **options)
+def opened(given: Any, pages: Any = None, **options: Any) -> Source:
+    return source_of(given, pages=ranges(pages), **options)
 
 
 def colour(source: Source, number: int) -> Any:
@@ -84,7 +84,7 @@ def test_of_an_animation_the_first_frame_is_read_unless_others_are_asked_for(kin
 
 def test_a_pdf_is_rendered_at_the_resolution_that_is_asked_for() -> None:
     for dpi in (72, 144, 200):
-        page = opened(pdf(2), dpi=dpi).read(2)
+        page = opened(pdf(2)).read(2, dpi=dpi)
         scale = dpi / 72
         pixels = np.asarray(page.image)
         assert abs(page.width - 200 * scale) <= 1
@@ -119,7 +119,7 @@ def test_what_was_filled_into_a_form_is_seen(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_a_page_that_would_be_vast_is_rendered_smaller_and_says_so() -> None:
-    page = opened(pdf(size=(14_400, 14_400)), dpi=300).read(1)
+    page = opened(pdf(size=(14_400, 14_400))).read(1, dpi=300)
     assert page.width * page.height <= 50_100_000
     assert "is large: rendered at 35.4 dpi" in page.warnings[0]
 
@@ -273,13 +273,13 @@ def test_pdfium_is_never_called_by_two_threads(monkeypatch: pytest.MonkeyPatch) 
     inside, most, lock = 0, 0, threading.Lock()
     rendered = pdfs.Pdf._rendered
 
-    def watched(self: Any, number: int, name: str) -> Any:
+    def watched(self: Any, *arguments: Any) -> Any:
         nonlocal inside, most
         with lock:
             inside += 1
             most = max(most, inside)
         try:
-            return rendered(self, number, name)
+            return rendered(self, *arguments)
         finally:
             with lock:
                 inside -= 1

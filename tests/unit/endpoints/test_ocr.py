@@ -20,7 +20,10 @@ from vllm_modalities.profiles import GENERIC_OCR, OCRProfile
 
 CHAT = "/v1/chat/completions"
 PAGE = Image.effect_noise((222, 111), 50).convert("RGB")
+LOOPS = {"min_pattern_size": 3, "max_pattern_size": 64, "min_count": 50}
 XARGS = {"ngram_size": 30, "window_size": 90, "whitelist_token_ids": [128821, 128822]}
+
+BARE = {"temperature": 0.0, "repetition_detection": LOOPS}
 
 
 def reader(says: str | None = "Words.", *, model: str = "DeepSeek-OCR", **told) -> FakeVLLM:
@@ -51,6 +54,7 @@ def test_a_page_is_asked_for_as_the_model_wants_it(talk) -> None:
         "temperature": 0.0,
         "skip_special_tokens": False,
         "vllm_xargs": XARGS,
+        "repetition_detection": LOOPS,
     }
 
 
@@ -78,6 +82,7 @@ def test_the_caller_s_fields_go_before_the_profile_s(talk) -> None:
         "vllm_xargs": {"ngram_size": 5},
         "max_completion_tokens": 7,
         "seed": 1,
+        "repetition_detection": {"max_pattern_size": 0},
     }
     talk(server).ocr(PAGE, extra_body=own)
     assert asked(server)[2] == {"model": "DeepSeek-OCR", **own}
@@ -112,7 +117,7 @@ def test_a_server_that_is_mapped_to_reading_is_asked_as_any_vision_model(talk) -
     assert server.posts == []
     document = client.ocr(PAGE)
     words = GENERIC_OCR.prompts["markdown"]
-    assert asked(server)[1:] == (words, {"model": "reader-of-mine", "temperature": 0.0})
+    assert asked(server)[1:] == (words, {"model": "reader-of-mine", **BARE})
     assert document.markdown == "# Title\n\n<b>Words</b>."
     assert document.text == "Title\n\nWords."
     assert (document.pages[0].blocks, document.warnings) == ((), ())
@@ -122,7 +127,7 @@ def test_a_profile_of_the_caller_s_own_makes_a_chat_server_a_reader(talk) -> Non
     facts = OCRProfile(prompts={"markdown": "To markdown!"}, sources={})
     server = reader("<|ref|>a<|/ref|>", model="mine")
     document = talk(server, profiles=[Profile(name="Mine", pattern="mine", ocr=facts)]).ocr(PAGE)
-    assert asked(server)[1:] == ("To markdown!", {"model": "mine", "temperature": 0.0})
+    assert asked(server)[1:] == ("To markdown!", {"model": "mine", **BARE})
     assert document.markdown == "<|ref|>a<|/ref|>"
 
 
@@ -147,27 +152,22 @@ def test_boxes_are_in_pixels_of_the_page_as_it_was_given(talk) -> None:
 def test_a_page_that_the_model_did_not_end_says_so(talk, reason) -> None:
     server = reader()
     server.always(CHAT, edited(lambda answer: answer["choices"][0].update(finish_reason=reason)))
-    document = talk(server).ocr(PAGE)
+    document = talk(server).ocr(PAGE, repair=False)
     (warning,) = document.warnings
     assert warning == f"the page is cut: the model did not end it by itself ({reason!r})"
     assert document.pages[0].warnings == (warning,)
     assert document.pages[0].finish_reason == reason
-
-
-def test_a_page_that_ends_in_a_loop_says_so(talk) -> None:
-    (warning,) = talk(reader("Total 5\n" + "and on " * 200)).ocr(PAGE).warnings
-    assert "ends in a loop" in warning
-    assert "'and on '" in warning
+    assert len(server.posts) == 1
 
 
 def test_what_is_doubtful_about_the_file_and_the_request_is_told(talk) -> None:
     file = io.BytesIO()
-    PAGE.save(file, "TIFF", save_all=True, append_images=[PAGE])
+    PAGE.save(file, "GIF", save_all=True, append_images=[Image.new("RGB", PAGE.size)])
     document = talk(reader()).ocr(file.getvalue(), extra_body={"new": 1})
     pages, unchecked = document.warnings
-    assert "holds more images" in pages
+    assert "only its first frame was read" in pages
     assert "'new' is passed on unchecked" in unchecked
-    assert document.pages[0].warnings == (pages,)
+    assert document.pages[0].warnings == ()
 
 
 def test_no_content_is_an_empty_page(talk) -> None:

@@ -1,0 +1,151 @@
+"""What the pages of a call have in common: the model, how it is asked, and the journal."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from .._context import Target
+from .._flow import Flow, Work
+from .._journal import Journal, key_of
+from ..gates import repairs
+from ..profiles import GENERIC_OCR, ImageRule
+from ._page import OnePage, Read
+from ._page_request import OCRRequest
+from ._reading import messages, prompted
+
+if TYPE_CHECKING:
+    from ..documents.blocks import Page
+    from ..documents.choosing import Ranges
+    from ..documents.reading import ImageSource
+    from ..documents.sources import Source
+
+DPI = 144  # of PDFs, where the profile has none
+LOOPS = {"min_pattern_size": 3, "max_pattern_size": 64, "min_count": 50}
+"""Tokens that the server takes for a loop: 150 dots in a row are one, those of a contents page are
+not."""
+SHORT = 100  # characters; different pages may well say as little
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """What the caller asked for, of every page."""
+
+    task: str
+    prompt: str | None
+    phrase: str | None
+    pages: Ranges | None
+    dpi: float | None
+    password: str | None
+    max_tokens: int | None
+    repair: bool
+    extra_body: Mapping[str, Any]
+
+    def opened(self, given: ImageSource) -> Flow[Source]:
+        """The document; raises as `source_of` does."""
+        from ..documents.sources import source_of
+
+        call = partial(source_of, given, pages=self.pages, password=self.password)
+        return (yield from Work(call))
+
+
+class Reading:
+    """What all pages of a call have in common."""
+
+    def __init__(self, target: Target, asked: Asked, journal: Journal | None) -> None:
+        """Raises InvalidRequestError as `prompted` does."""
+        self.target, self.asked, self.journal = target, asked, journal
+        self.profile = target.profile.ocr or GENERIC_OCR
+        self.rule = self.profile.image or ImageRule()
+        self.grammar = self.profile.grammars.get(asked.task, self.profile.grammar)
+        self.dpi = asked.dpi or self.profile.dpi or DPI
+        self.fields = self._fields()
+        self.words = prompted(target, self.profile, asked.task, asked.prompt, asked.phrase)
+        self._seen: dict[str, tuple[str, str]] = {}
+
+    def page(self, source: Source, number: int, place: int = 0) -> Flow[Read]:
+        """Read one page, or find it in the journal.
+
+        Args:
+            place: The document's, among others.
+        """
+        from ..documents.blocks import Page
+
+        picture = partial(source.picture, number, self.dpi)
+        key, known = "", None
+        if self.journal:
+            key = yield from Work(lambda: self._key(source, number))
+            known = yield from Work(partial(self.journal.get, key))
+        if known:
+            return Read(Page.from_dict(known, picture=picture, source=place))
+        read = yield from OnePage(self, source, number).read()
+        page = replace(read.page, picture=picture, source=place)
+        if self.journal:
+            yield from Work(partial(self.journal.put, key, page.to_dict()))
+        return replace(read, page=page)
+
+    def failed(self, source: Source | None, number: int, error: Exception, place: int = 0) -> Page:
+        """What stands for a page that could not be read."""
+        from ..documents.blocks import Page
+
+        return Page(
+            number=number,
+            width=0,
+            height=0,
+            markdown="",
+            text="",
+            finish_reason="error",
+            warnings=(f"the page could not be read: {error}",),
+            picture=partial(source.picture, number, self.dpi) if source else None,
+            source=place,
+        )
+
+    def twin(self, text: str, picture: str, name: str) -> str | None:
+        """The name of another page that reads the same and looks otherwise, if there is one."""
+        if len(text) < SHORT:
+            return None
+        other, its_picture = self._seen.setdefault(text, (name, picture))
+        return other if its_picture != picture else None
+
+    def request(self, url: str, pixels: int, temperature: float | None) -> OCRRequest:
+        """The caller's fields, then the profile's where the caller gave none.
+
+        Args:
+            temperature: Other than the profile's; then nothing else narrows the choice of tokens.
+        """
+        extra, fields = dict(self.asked.extra_body), dict(self.fields)
+        if temperature is not None:
+            fields |= {"temperature": temperature, "top_p": None, "top_k": None}
+        return OCRRequest(
+            model=self.target.model,
+            messages=messages(self.profile, url, self.words),
+            pixels=pixels,
+            extra_body=extra,
+            **{name: value for name, value in fields.items() if extra.get(name) is None},
+        )
+
+    def _fields(self) -> dict[str, Any]:
+        versions = {replica.info.version for replica in self.target.replicas if replica.info}
+        stops = not any(repairs("ocr-repetition-detection", version) for version in versions)
+        return {
+            "temperature": 0.0,
+            **self.profile.sampling,
+            "max_completion_tokens": self.asked.max_tokens,
+            "skip_special_tokens": self.profile.skip_special_tokens,
+            "vllm_xargs": dict(self.profile.vllm_xargs) or None,
+            "repetition_detection": LOOPS if stops else None,
+        }
+
+    def _key(self, source: Source, number: int) -> str:
+        asked = {
+            "page": number,
+            "dpi": self.dpi,
+            "task": self.asked.task,
+            "prompt": self.words,
+            "repair": self.asked.repair,
+            "fields": self.fields,
+            "extra_body": dict(self.asked.extra_body),
+        }
+        return key_of(source.digest().encode(), self.target.model, asked)
