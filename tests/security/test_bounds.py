@@ -32,6 +32,7 @@ from vllm_modalities._results import AnswerModel
 from vllm_modalities._rig import RigError
 from vllm_modalities._rig.cache import built_once, keep_private
 from vllm_modalities.audio import reading as sounds
+from vllm_modalities.documents import pixels
 from vllm_modalities.documents import reading as images
 from vllm_modalities.endpoints.embed import embed
 
@@ -138,7 +139,7 @@ def test_greys_are_the_same_however_few_are_scaled_at_a_time(monkeypatch, mode: 
     picture = Image.radial_gradient("L").resize((13, 29)).convert("I")
     picture = picture.point(lambda grey: grey * 257).convert(mode)
     whole = images.read_image(picture).image.tobytes()
-    monkeypatch.setattr(images, "BAND", 7)
+    monkeypatch.setattr(pixels, "BAND", 7)
     assert images.read_image(picture).image.tobytes() == whole
 
 

@@ -75,14 +75,14 @@ class Reading:
 
         picture = partial(source.picture, number, self.dpi)
         key, known = "", None
-        if self.journal:
+        if self.journal is not None:
             key = yield from Work(lambda: self._key(source, number))
             known = yield from Work(partial(self.journal.get, key))
         if known:
             return Read(Page.from_dict(known, picture=picture, source=place))
         read = yield from OnePage(self, source, number).read()
         page = replace(read.page, picture=picture, source=place)
-        if self.journal:
+        if self.journal is not None:
             yield from Work(partial(self.journal.put, key, page.to_dict()))
         return replace(read, page=page)
 

@@ -147,7 +147,7 @@ class _Pages:
 
     def __enter__(self) -> Self:
         with ExitStack() as stack:
-            if self._reading.journal:
+            if self._reading.journal is not None:
                 stack.enter_context(self._reading.journal)
             self._done: Callable[[int], None] = stack.enter_context(
                 told(self._progress, None, of="pages")

@@ -1,0 +1,266 @@
+"""What is done about pages that come back in a loop, empty or cut, and what is said of them."""
+
+from __future__ import annotations
+
+import io
+import warnings
+
+import pytest
+from _pages import Reader, document, numbers_in, spoken
+from _script import BLOCKING, URL, FakeVLLM, Play, Talker, status
+from PIL import Image, ImageDraw
+
+from vllm_modalities import ModelUsageWarning, Profile
+from vllm_modalities.endpoints.ocr import ocr
+from vllm_modalities.profiles import OCRProfile
+
+LOOP = "Total 5\n" + "and on and " * 90
+LOOPING = pytest.warns(ModelUsageWarning, match="n-gram processor")
+
+
+def lines(*texts: str) -> Image.Image:
+    """A page of 200x400 with black lines, one a text, evenly spread."""
+    page = Image.new("RGB", (200, 400), "white")
+    for n in range(len(texts)):
+        top = 20 + n * 360 // len(texts)
+        ImageDraw.Draw(page).rectangle((20, top, 180, top + 10), fill="black")
+    return page
+
+
+def test_a_loop_is_asked_for_again_with_more_chance_until_it_ends(talk) -> None:
+    server = Reader(answers=lambda ask: LOOP if ask.temperature < 0.5 else spoken(ask))
+    with LOOPING:
+        found = talk(server).ocr(document(1))
+    assert [ask.temperature for ask in server.asks] == [0.0, 0.2, 0.6]
+    assert numbers_in(found.text) == [1]
+    assert found.pages[0].finish_reason == "stop"
+    assert found.warnings == (
+        "the page was read at temperature 0.6: at 0 the answer ended in a loop",
+    )
+
+
+def test_what_stays_a_loop_is_kept_and_says_so(talk) -> None:
+    server = Reader(answers=lambda ask: (LOOP, "length"))
+    with LOOPING:
+        page = talk(server).ocr(document(1)).pages[0]
+    assert len(server.asks) == 3
+    assert page.text.startswith("Total 5")
+    assert page.finish_reason == "length"
+    first, cut, loop = page.warnings
+    assert first == "the answer ended in a loop, at temperatures 0.2, 0.6 too"
+    assert "the page is cut" in cut
+    assert "the text ends in a loop: 'and on and '" in loop
+
+
+def test_a_loop_that_the_server_ended_is_one_too(talk) -> None:
+    server = Reader(answers=lambda ask: ("a b", "repetition") if not ask.temperature else "Words.")
+    found = talk(server).ocr(document(1))
+    assert found.text == "Words."
+    assert "ended in a loop" in found.warnings[0]
+
+
+def test_further_tries_choose_among_all_tokens(talk) -> None:
+    """With `top_k` 1 a temperature does nothing."""
+    facts = OCRProfile(
+        prompts={"markdown": "Read."},
+        sampling={"temperature": 0.3, "top_k": 1, "top_p": 0.1, "repetition_penalty": 1.1},
+        sources={},
+    )
+    server = Reader(model="mine", answers=lambda ask: LOOP)
+    talk(server, profiles=[Profile(name="Mine", pattern="mine", ocr=facts)]).ocr(document(1))
+    first, second = (ask.fields for ask in server.asks)
+    assert [first[name] for name in ("temperature", "top_k", "top_p")] == [0.3, 1, 0.1]
+    assert (second["temperature"], second["repetition_penalty"]) == (0.6, 1.1)
+    assert not {"top_k", "top_p"} & set(second)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"repair": False}, {"extra_body": {"temperature": 0.0}}],
+    ids=["as asked", "own temperature"],
+)
+def test_a_caller_may_have_it_asked_once(talk, options) -> None:
+    server = Reader(answers=lambda ask: LOOP)
+    with LOOPING:
+        page = talk(server).ocr(document(1), **options).pages[0]
+    assert len(server.asks) == 1
+    assert "ends in a loop" in page.warnings[0]
+
+
+def test_a_try_that_fails_leaves_what_there_was(talk) -> None:
+    server = Reader(answers=lambda ask: status(400, "no")(None) if ask.temperature else LOOP)
+    with LOOPING:
+        page = talk(server).ocr(document(1)).pages[0]
+    assert len(server.asks) == 2
+    assert page.text.startswith("Total 5")
+    assert "asking for the page again failed: HTTP 400: no" in page.warnings[0]
+
+
+def test_an_empty_answer_for_a_page_with_words_is_asked_for_again(talk) -> None:
+    server = Reader(answers=lambda ask: spoken(ask) if ask.temperature else " \n")
+    found = talk(server).ocr(document(2))
+    assert numbers_in(found.text) == [1, 2]
+    assert len(server.asks) == 4
+    assert "the answer was empty" in found.warnings[0]
+
+
+def test_an_empty_answer_for_a_blank_page_is_the_answer(talk) -> None:
+    server = Reader(answers=lambda ask: "")
+    found = talk(server).ocr(Image.new("RGB", (50, 50), (250, 240, 230)))
+    assert len(server.asks) == 1
+    assert (found.text, found.warnings, found.pages[0].finish_reason) == ("", (), "stop")
+
+
+def test_one_warning_a_call_says_that_the_processor_is_missing() -> None:
+    server = Reader(answers=lambda ask: LOOP)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        Talker(BLOCKING, server).ocr(document(6), repair=False)
+    (one,) = caught
+    assert "--logits-processors" in str(one.message)
+    assert one.filename == __file__
+
+
+@pytest.mark.parametrize(
+    ("model", "says"),
+    [("deepseek-ocr", "<td></td> " * 90), ("olmocr", LOOP)],
+    ids=["cells, which it lets be", "no processor to be had"],
+)
+def test_a_loop_that_no_processor_would_have_stopped_gives_no_warning(talk, model, says) -> None:
+    server = Reader(model=model, answers=lambda ask: says)
+    page = talk(server).ocr(document(1), repair=False).pages[0]
+    assert any("ends in a loop" in warning for warning in page.warnings)
+
+
+def test_a_page_that_is_cut_is_read_in_two_halves_parted_between_lines(talk) -> None:
+    page = lines(*"abcd")
+    half = "<|ref|>text<|/ref|><|det|>[[0, 0, 999, 999]]<|/det|>\nHalf of {} rows.\n\n"
+    image = "<|ref|>image<|/ref|><|det|>[[0, 0, 500, 500]]<|/det|>\n"
+
+    def answers(ask):
+        height = ask.size[1]
+        return ("The who", "length") if height == 400 else half.format(height) + image
+
+    server = Reader(answers=answers)
+    found = talk(server).ocr(page)
+    (whole,) = found.pages
+    tall, (top, bottom) = server.asks[0].size[1], sorted(ask.size[1] for ask in server.asks[1:])
+    assert (tall, top + bottom) == (400, 400)
+    assert whole.finish_reason == "stop"
+    (note,) = found.warnings
+    row = int(note.rpartition(" ")[2])
+    assert note.startswith("the whole page was too long: it was read in two halves, parted at row")
+    assert page.crop((0, row, 200, row + 1)).getextrema() == ((255, 255),) * 3
+    assert [block.text for block in whole.blocks if block.text] == [
+        f"Half of {row} rows.",
+        f"Half of {400 - row} rows.",
+    ]
+    assert [block.boxes[0][1] for block in whole.blocks] == [0, 0, row, row]
+    assert whole.blocks[2].boxes == ((0, row, 200, 400),)
+    assert [block.order for block in whole.blocks] == [0, 1, 2, 3]
+    assert whole.markdown.index("page-1-1.png") < whole.markdown.index("page-1-2.png")
+    assert len(whole.figures) == 2
+
+
+def test_halves_that_cross_what_stands_there_say_so(talk) -> None:
+    page = Image.effect_noise((100, 200), 90).convert("RGB")
+    server = Reader(answers=lambda ask: ("a", "length" if ask.size[1] == 200 else "stop"))
+    (note,) = talk(server).ocr(page).warnings
+    assert note.endswith("through what stands there")
+
+
+def test_a_half_that_is_cut_too_leaves_the_page_cut(talk) -> None:
+    server = Reader(answers=lambda ask: ("words", "length"))
+    page = talk(server).ocr(lines("a", "b")).pages[0]
+    assert len(server.asks) == 3
+    assert page.finish_reason == "length"
+    assert page.text == "words\n\nwords"
+    assert any("the page is cut" in warning for warning in page.warnings)
+
+
+def test_halves_that_fail_leave_what_there_was(talk) -> None:
+    def answers(ask):
+        return ("words", "length") if ask.size[1] == 400 else status(400, "no")(None)
+
+    page = talk(Reader(answers=answers)).ocr(lines("a", "b")).pages[0]
+    assert (page.text, page.finish_reason) == ("words", "length")
+    assert "asking for the page in two halves failed" in page.warnings[0]
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"max_tokens": 9},
+        {"extra_body": {"max_tokens": 9}},
+        {"extra_body": {"max_completion_tokens": 9}},
+        {"repair": False},
+    ],
+    ids=str,
+)
+def test_a_page_that_the_caller_has_cut_stays_cut(talk, options) -> None:
+    server = Reader(answers=lambda ask: ("words", "length"))
+    page = talk(server).ocr(lines("a", "b"), **options).pages[0]
+    assert len(server.asks) == 1
+    assert page.finish_reason == "length"
+
+
+@pytest.mark.parametrize("version", ["0.16.0", "0.17.0", "0.32.0"])
+def test_the_server_is_asked_to_end_loops_where_it_can(talk, version) -> None:
+    server = Reader(version=version)
+    talk(server).ocr(document(1))
+    assert ("repetition_detection" in server.asks[0].fields) == (version != "0.16.0")
+
+
+def test_of_mixed_replicas_none_is_asked_what_one_drops(talk) -> None:
+    servers = {"http://old": Reader(version="0.16.0"), "http://new": Reader()}
+    talk(servers).ocr(document(4))
+    asks = [ask for server in servers.values() for ask in server.asks]
+    assert not any("repetition_detection" in ask.fields for ask in asks)
+
+
+def test_the_words_of_another_page_are_doubted(talk) -> None:
+    words = "The same words on each page, as a cache that has gone wrong gives them. " * 2
+    server = Reader(answers=lambda ask: words if ask.number in (1, 3) else spoken(ask))
+    (warning,) = talk(server, max_concurrency=1).ocr(document(4)).warnings
+    assert warning == "page 3: the words are those of page 1, whose picture is another"
+
+
+def test_equal_pages_may_read_the_same(talk, tmp_path) -> None:
+    words = "The same words on each page, since it is the same page again. " * 2
+    path = tmp_path / "a.tif"
+    page = lines("a")
+    page.save(path, save_all=True, append_images=[page])
+    assert talk(Reader(answers=lambda ask: words)).ocr(path).warnings == ()
+    assert talk(Reader(answers=lambda ask: "Blank.")).ocr(document(2)).warnings == ()
+
+
+def test_a_page_in_another_script_than_all_others_is_doubted(talk) -> None:
+    def answers(ask):
+        return "Съешь же ещё этих мягких булок. " * 5 if ask.number == 2 else spoken(ask) * 2
+
+    (warning,) = talk(Reader(answers=answers)).ocr(document(6)).warnings
+    assert warning.startswith(
+        "page 2: the words are Cyrillic, where those of other pages are Latin"
+    )
+
+
+def test_further_tries_end_with_the_time_of_a_page() -> None:
+    """The clock moves only here: each answer takes 50 s, and a page has 60."""
+    server = FakeVLLM("chat", model="mine", says=LOOP)
+    play = Play(server, timeout=60, base_url={"ocr": URL})
+
+    def slow(answer):
+        play.now += 50
+        return answer
+
+    server.always("/v1/chat/completions", slow)
+    page = play.call(ocr, _png()).pages[0]
+    posts = [request for request in play.requests if request.method == "POST"]
+    assert [(round(one.timeout), one.ends) for one in posts[:2]] == [(60, None), (10, 60)]
+    assert page.text.startswith("Total 5")
+
+
+def _png() -> bytes:
+    file = io.BytesIO()
+    lines("a").save(file, "PNG")
+    return file.getvalue()
