@@ -255,7 +255,7 @@ class _Threads:
 class _Tasks:
     """Tasks beside the caller's own: an async generator may not yield inside a task group."""
 
-    def __init__(self, run: AsyncRun, bell: _AsyncBell | None) -> None:
+    def __init__(self, run: AsyncRun, bell: _AsyncBell | None = None) -> None:
         self._run, self._bell = run, bell
         self._running: dict[_Begun[Any], anyio.CancelScope] = {}
 

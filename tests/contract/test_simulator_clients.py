@@ -35,6 +35,7 @@ CALLS: dict[str, Callable[[Any], Any]] = {
     "transcribe": lambda c: c.transcribe(SOUND, language="en"),
     "translate": lambda c: c.translate(SOUND, language="de"),
     "ocr": lambda c: c.ocr(page(), max_tokens=200),
+    "ocr_iter": lambda c: c.ocr_iter([page(), page()], max_tokens=200),
     "send": lambda c: c.send(EmbeddingRequest(model="minilm", input=("a cat",))),
     "servers": lambda c: c.servers(),
 }
@@ -51,6 +52,7 @@ CHECKS: dict[str, Callable[[Any], bool]] = {
     "transcribe": lambda found: found.text.startswith("This is a simulated transcript"),
     "translate": lambda found: found.text.startswith("This is a simulated transcript"),
     "ocr": lambda found: found.pages[0].finish_reason == "stop" and len(found.pages[0].blocks) == 3,
+    "ocr_iter": lambda found: [(one.source, len(one.blocks)) for one in found] == [(0, 3), (1, 3)],
     "send": lambda found: found.status == 200,
     "servers": lambda found: len(found) == len(SERVERS) and all(server.healthy for server in found),
 }

@@ -21,6 +21,7 @@ from vllm_modalities import (
     Embeddings,
     Finding,
     ImageURL,
+    Page,
     QuantizedEmbeddings,
     RankedDocument,
     RerankRequest,
@@ -66,6 +67,8 @@ assert_type(
 assert_type(client.transcribe("talk.wav", language="en"), Transcript)
 assert_type(client.translate(b"...", to_language="en"), Transcript)
 assert_type(client.ocr("page.png", task="text"), Document)
+assert_type(client.ocr("report.pdf", pages="1-3,7", password="x", journal="j"), Document)
+assert_type(client.ocr_iter(["a.pdf", b"..."], ordered=False), Generator[Page, None, None])
 assert_type(client.send(EmbeddingRequest(input=("a",), dimensions=8)), Response)
 assert_type(client.servers(), tuple[ServerInfo, ...])
 assert_type(client.with_options(timeout=5.0), Client)
@@ -89,6 +92,7 @@ async def the_same_awaited() -> None:
         assert_type(await other.rerank("a query", ["a"], top_n=1), RerankResult)
         assert_type(await other.transcribe("talk.wav"), Transcript)
         assert_type(await other.ocr("page.png"), Document)
+        assert_type(other.ocr_iter(texts()), AsyncGenerator[Page, None])
         assert_type(await other.servers(), tuple[ServerInfo, ...])
         assert_type(other.with_options(model="m"), AsyncClient)
         await other.embed("a text", dimension=256)  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
