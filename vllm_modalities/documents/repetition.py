@@ -13,18 +13,23 @@ FEWEST = 10  # times in a row
 SHORTEST = 500  # characters that the whole loop covers
 
 
-def repeated_tail(text: str) -> tuple[str, int] | None:
+def repeated_tail(
+    text: str, *, times: int = FEWEST, length: int = SHORTEST
+) -> tuple[str, int] | None:
     """The unit that `text` ends in, again and again, and how often it stands there.
 
     The loop may break off inside the unit, as `max_tokens` cuts it. A unit has at most 500
-    characters and stands at least 10 times and over at least 500 characters. Time is linear in
-    the length of the text.
+    characters. Time is linear in the length of the text.
+
+    Args:
+        times: How often the unit stands there at least.
+        length: Characters that the whole loop covers at least.
 
     Returns:
         (unit, count), with the shortest unit there is; None if the text does not end in a loop.
     """
     for period in range(1, LONGEST_UNIT + 1):
-        covered = max(FEWEST * period, SHORTEST)
+        covered = max(times * period, length)
         tail = text[-covered:]
         if len(tail) < covered:
             return None

@@ -14,7 +14,7 @@ from .._context import Target
 from .._flow import Flow, Response, Together, Work
 from .._results import words
 from ..errors import Finding, ModelUsageWarning, VLLMModalitiesError
-from ._page_request import Completion
+from ._writing import Watch
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -112,11 +112,16 @@ class OnePage:
 
     def _ask(self, sheet: _Sheet, temperature: float | None = None) -> Flow[_Reply]:
         request = self._reading.request(sheet.url, sheet.pixels, temperature)
-        response = yield from self._target.post(request)
+        watches: list[Watch] = []
+
+        def listen() -> Watch:
+            watches.append(Watch())
+            return watches[-1]
+
+        response = yield from self._target.post(request, listen=listen)
         self._responses.append(response)
-        choice = response.parse(Completion).choices[0]
-        text = choice.message.content or ""
-        return (yield from Work(lambda: self._judged(sheet, text, choice.finish_reason)))
+        text, finish = watches[-1].heard(response)
+        return (yield from Work(lambda: self._judged(sheet, text, finish)))
 
     def _judged(self, sheet: _Sheet, text: str, finish: str | None) -> _Reply:
         from ..documents.grammars import GRAMMARS

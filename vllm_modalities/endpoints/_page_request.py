@@ -36,6 +36,7 @@ class OCRRequest(RequestModel):
     repetition_detection: Mapping[str, int] | None = None
     mm_processor_kwargs: Mapping[str, Any] | None = None
     media_io_kwargs: Mapping[str, Any] | None = None
+    stream: bool | None = None
     pixels: int | None = Field(default=None, exclude=True)
     """Pixels of all images together, if known; not sent, but held against the server's limit."""
 

@@ -136,6 +136,7 @@ class Reading:
             "skip_special_tokens": self.profile.skip_special_tokens,
             "vllm_xargs": dict(self.profile.vllm_xargs) or None,
             "repetition_detection": LOOPS if stops else None,
+            "stream": True,
         }
 
     def _key(self, source: Source, number: int) -> str:

@@ -75,6 +75,7 @@ def test_only_the_transport_opens_sockets() -> None:
 GROUPS = [
     (
         "errors",
+        "_events",
         "_flow",
         "_retry",
         "_places",

@@ -23,7 +23,7 @@ PAGE = Image.effect_noise((222, 111), 50).convert("RGB")
 LOOPS = {"min_pattern_size": 3, "max_pattern_size": 64, "min_count": 50}
 XARGS = {"ngram_size": 30, "window_size": 90, "whitelist_token_ids": [128821, 128822]}
 
-BARE = {"temperature": 0.0, "repetition_detection": LOOPS}
+BARE = {"temperature": 0.0, "repetition_detection": LOOPS, "stream": True}
 
 
 def reader(says: str | None = "Words.", *, model: str = "DeepSeek-OCR", **told) -> FakeVLLM:
@@ -55,6 +55,7 @@ def test_a_page_is_asked_for_as_the_model_wants_it(talk) -> None:
         "skip_special_tokens": False,
         "vllm_xargs": XARGS,
         "repetition_detection": LOOPS,
+        "stream": True,
     }
 
 
@@ -83,6 +84,7 @@ def test_the_caller_s_fields_go_before_the_profile_s(talk) -> None:
         "max_completion_tokens": 7,
         "seed": 1,
         "repetition_detection": {"max_pattern_size": 0},
+        "stream": False,
     }
     talk(server).ocr(PAGE, extra_body=own)
     assert asked(server)[2] == {"model": "DeepSeek-OCR", **own}
