@@ -155,4 +155,4 @@ def test_a_try_that_was_cut_is_heard_anew(talk, pauses) -> None:
     given = iter([cut, streamed(stream("The whole page."))])
     found = talk(Reader(answers=lambda ask: next(given))).ocr(document(1))
     assert found.text == "The whole page."
-    assert len(pauses) == 1
+    assert any(pauses)
