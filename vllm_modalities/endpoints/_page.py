@@ -104,6 +104,8 @@ class OnePage:
         reply = yield from self._ask(sheet)
         ends = ends if context.ends is None else min(ends, context.ends)
         self._target = replace(self._target, context=replace(context, ends=ends))
+        if reply.parsed.rotation and self._reading.asked.repair:
+            reply = yield from self._upright(reply)
         if reply.fault:
             reply = yield from self._again(sheet, reply)
         elif reply.finish == "length":
@@ -129,6 +131,20 @@ class OnePage:
 
         parsed = GRAMMARS[self._reading.grammar](text, sheet.frame, self._number)
         return _Reply(parsed, finish, repeated_tail(text))
+
+    def _upright(self, reply: _Reply) -> Flow[_Reply]:
+        """Ask for a page that lies on its side, as the model says, after it was turned."""
+        from ..documents.turning import turned_back
+
+        degrees = reply.parsed.rotation
+        sheet = yield from Work(lambda: self._turned(degrees))
+        (outcome,) = yield from Together([self._ask(sheet)])
+        if isinstance(outcome, VLLMModalitiesError):
+            self._notes.append(f"asking for the page after turning it failed: {outcome}")
+            return reply
+        self._notes.append(f"the page was turned by {degrees} degrees, as the model said")
+        size = {"width": sheet.frame.width, "height": sheet.frame.height}
+        return replace(outcome, parsed=turned_back(outcome.parsed, degrees, **size))
 
     def _again(self, sheet: _Sheet, reply: _Reply) -> Flow[_Reply]:
         """Ask for a page that is empty, or ends in a loop, at higher temperatures."""
@@ -230,6 +246,12 @@ class OnePage:
         with PREPARING:
             page = self._image()
             return self._fitted(page.image, page.warnings)
+
+    def _turned(self, degrees: int) -> _Sheet:
+        from ..documents.turning import turned
+
+        with PREPARING:
+            return self._fitted(turned(self._image().image, degrees))
 
     def _halves(self) -> tuple[int, bool, list[_Sheet]]:
         from ..documents.halves import cut_row

@@ -250,6 +250,8 @@ def test_a_model_that_wants_no_words_gets_none() -> None:
     fields = dict(server.posts[0].body)
     (message,) = fields.pop("messages")
     assert [part["type"] for part in message["content"]] == ["image_url"]
+    assert fields.pop("stream") is True
+    assert fields.pop("repetition_detection")
     assert fields == {"model": "LightOnOCR-2-1B", "temperature": 0.2, "top_p": 0.9}
 
 

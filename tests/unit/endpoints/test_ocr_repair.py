@@ -162,6 +162,36 @@ def test_a_page_that_is_cut_is_read_in_two_halves_parted_between_lines(talk) -> 
     assert len(whole.figures) == 2
 
 
+def lying(ask) -> str:
+    """olmOCR, of a page of 200x400 that lies on its side: turned, it is wider than high."""
+    is_upright = ask.size[0] > ask.size[1]
+    turn = "0" if is_upright else "90"
+    head = f"---\nis_rotation_valid: {is_upright}\nrotation_correction: {turn}\n---\n"
+    return head + ("Upright words.\n\n![A dot](page_10_20_30_40.png)" if is_upright else "?")
+
+
+def test_a_page_that_lies_on_its_side_is_turned_and_its_boxes_turned_back(talk) -> None:
+    server = Reader(model="olmocr", answers=lying)
+    page = talk(server).ocr(lines("a", "b")).pages[0]
+    assert [ask.size[0] > ask.size[1] for ask in server.asks] == [False, True]
+    assert page.text.startswith("Upright words.")
+    assert page.warnings[0] == "the page was turned by 90 degrees, as the model said"
+    (box,) = page.figures
+    assert (page.width, page.height) == (200, 400)
+    assert box == pytest.approx((20, 360, 60, 390), abs=1)
+
+
+def test_a_page_that_cannot_be_asked_for_once_it_is_turned_stays_as_it_lay(talk) -> None:
+    def answers(ask):
+        return lying(ask) if ask.size[0] < ask.size[1] else status(400, "no")(None)
+
+    server = Reader(model="olmocr", answers=answers)
+    page = talk(server).ocr(lines("a", "b")).pages[0]
+    assert page.text == "?"
+    assert "after turning it failed" in page.warnings[0]
+    assert len(talk(server).ocr(lines("a", "b"), repair=False)) == 1
+
+
 def test_halves_that_cross_what_stands_there_say_so(talk) -> None:
     page = Image.effect_noise((100, 200), 90).convert("RGB")
     server = Reader(answers=lambda ask: ("a", "length" if ask.size[1] == 200 else "stop"))
