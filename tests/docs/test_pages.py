@@ -171,6 +171,7 @@ def test_every_argument_type_of_a_method_is_explained_or_known() -> None:
         "Any",
         "None",
         "True",
+        "False",
         "Literal",
         "Sequence",
         "Iterable",
@@ -204,7 +205,8 @@ def test_methods_of_the_async_client_are_coroutines_with_the_same_signatures() -
             continue
         twin = getattr(AsyncClient, name)
         signature = str(inspect.signature(twin)).replace("AsyncIterator[", "Iterator[")
-        assert inspect.iscoroutinefunction(twin) or signature.endswith(" -> 'Iterator[Embeddings]'")
+        streams = (" -> 'Iterator[Embeddings]'", " -> 'Iterator[Page]'")
+        assert inspect.iscoroutinefunction(twin) or signature.endswith(streams)
         assert signature == str(inspect.signature(method)), name
 
 

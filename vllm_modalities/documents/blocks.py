@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from PIL.Image import Image
 
 Box: TypeAlias = tuple[float, float, float, float]
-Picture: TypeAlias = "Image | Callable[[], Image] | None"
+KeptPicture: TypeAlias = "Image | Callable[[], Image] | None"
 """The image of a page, or what reads it again; None if it was not kept."""
 
 FIGURES = frozenset(
@@ -73,7 +73,7 @@ class Page:
     blocks: tuple[Block, ...] = ()
     finish_reason: str | None = None
     warnings: tuple[str, ...] = ()
-    picture: Picture = None
+    picture: KeptPicture = None
     source: int = 0
 
     @property
@@ -125,7 +125,7 @@ class Page:
 
     @classmethod
     def from_dict(
-        cls, values: Mapping[str, Any], *, picture: Picture = None, source: int = 0
+        cls, values: Mapping[str, Any], *, picture: KeptPicture = None, source: int = 0
     ) -> Self:
         """The page that `to_dict` gave these values of."""
         blocks = (
