@@ -63,17 +63,26 @@ def _bar(total: int | None, of: str) -> Iterator[Callable[[int, int | None], Non
             BarColumn,
             MofNCompleteColumn,
             Progress,
+            ProgressColumn,
+            Task,
             TextColumn,
             TimeElapsedColumn,
             TimeRemainingColumn,
         )
+        from rich.text import Text
     except ImportError:
         raise ImportError(
             "progress=True draws with rich: pip install 'vllm-modalities[cli]', or pass a function"
         ) from None
+
+    class Pace(ProgressColumn):
+        def render(self, task: Task) -> Text:
+            speed = task.finished_speed or task.speed
+            return Text(f"{60 * speed:,.0f} a minute" if speed else "")
+
     columns = (
         *(TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn()),
-        *(TimeElapsedColumn(), TimeRemainingColumn()),
+        *(Pace(), TimeElapsedColumn(), TimeRemainingColumn()),
     )
     with Progress(*columns) as bars:
         bar = bars.add_task(of, total=total)

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 from _both import ask
+from _pdfs import pdf
 from PIL import Image
 
 from vllm_modalities import BadRequestError, Client, Document, InvalidRequestError, MediaError
@@ -24,7 +25,9 @@ pytestmark = pytest.mark.servers("deepseek-ocr")
 
 def read(servers: Rig, source: Any = PAGE, *, keep: bool = False, **options: Any) -> Document:
     if keep:
-        options["extra_body"] = {"logprobs": True, **options.get("extra_body", {})}
+        # Whole, so that the answer can be looked into.
+        own = {"logprobs": True, "stream": False}
+        options["extra_body"] = {**own, **options.get("extra_body", {})}
     with Client(servers["deepseek-ocr"].base_url, keep_raw=keep) as client:
         return client.ocr(source, max_tokens=40, **options)
 
@@ -128,3 +131,27 @@ def test_a_photo_is_read_upright(servers: Rig) -> None:
 def test_what_holds_no_image_is_named_and_not_sent(servers: Rig, source: Any, found: str) -> None:
     with pytest.raises(MediaError, match=found):
         read(servers, source)
+
+
+def test_a_pdf_of_three_pages_is_read_page_by_page(servers: Rig, tmp_path: Path) -> None:
+    path, journal = tmp_path / "report.pdf", tmp_path / "journal"
+    path.write_bytes(pdf(3))
+    document = ask(servers["deepseek-ocr"].base_url, "ocr", path, max_tokens=20)
+    assert [page.number for page in document] == [1, 2, 3]
+    assert [page.width for page in document] == [400] * 3
+    # Cut by the caller, so none of them was asked for again, and each says so.
+    assert [page.finish_reason for page in document] == ["length"] * 3
+    with Client(servers["deepseek-ocr"].base_url) as client:
+        first = client.ocr(path, max_tokens=20, journal=journal)
+        again = client.ocr(path, max_tokens=20, journal=journal)
+        pages = list(client.ocr_iter([path, PAGE], max_tokens=20, ordered=False))
+    assert again.to_dict() == first.to_dict() == document.to_dict()
+    assert sorted((page.source, page.number) for page in pages) == [(0, 1), (0, 2), (0, 3), (1, 1)]
+
+
+def test_a_loop_ends_long_before_the_last_token(servers: Rig) -> None:
+    """Random weights go round and round by themselves."""
+    with Client(servers["deepseek-ocr"].base_url) as client:
+        page = client.ocr(PAGE, repair=False, extra_body={"vllm_xargs": {}}).pages[0]
+    assert page.finish_reason in {"stop", "length", "repetition"}
+    assert (page.finish_reason == "stop") == (not any("cut" in one for one in page.warnings))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 from _pages import SIZE, Ask, Reader, document, numbers_in, spoken
@@ -160,6 +161,13 @@ def test_progress_counts_pages(talk) -> None:
     told = []
     talk(Reader()).ocr(document(3), progress=lambda done, total: told.append((done, total)))
     assert told == [(1, 3), (2, 3), (3, 3)]
+
+
+def test_a_bar_tells_how_many_pages_a_minute_there_are(capsys) -> None:
+    Talker(BLOCKING, Reader()).ocr(document(4), progress=True)
+    shown = capsys.readouterr().out
+    assert "pages" in shown
+    assert re.search(r"4/4 [\d,]+ a minute", shown)
 
 
 def test_on_error_is_one_of_three(talk) -> None:
