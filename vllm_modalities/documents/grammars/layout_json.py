@@ -134,6 +134,8 @@ class Salvaged:
             self.numbers = None if self.filled else []
         elif mark == "]" and self.numbers is not None:
             self.fields[self.key], self.numbers, self.filled = self.numbers, None, True
+        elif mark == "," and self.numbers is None:  # after a number, null or true: not read
+            self.filled = True
 
 
 def _unescaped(written: str) -> str:
