@@ -54,9 +54,9 @@ def document() -> blocks.Document:
         text=parsed.text,
         blocks=parsed.blocks,
         warnings=("a <b>doubt</b>",),
-        image=image,
+        picture=image,
     )
-    plain = blocks.Page(2, width, height, f"# Two\n\n{HOSTILE}", "Two", image=image)
+    plain = blocks.Page(2, width, height, f"# Two\n\n{HOSTILE}", "Two", picture=image)
     return blocks.Document((first, plain), "DeepSeek-OCR")
 
 

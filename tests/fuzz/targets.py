@@ -348,7 +348,10 @@ class _Tags(HTMLParser):
         self.seen.add(tag)
 
 
-OURS = {"html", "head", "meta", "title", "style", "body", "h3", "div", "pre", "p", "img"}
+OURS = set(
+    "html head meta title style body script div section h1 h2 h3 h4 h5 h6 p figure svg image a rect"
+    " b i u sub sup strong em code pre details summary ul ol li hr br img table tr td th".split()
+)
 
 
 @target
@@ -357,7 +360,7 @@ def document(data: bytes) -> None:
     text = data.decode("utf-8", "replace")
     parsed = grounding.parse(text, Frame.whole(8, 8, 999))
     page = Page(
-        1, 8, 8, parsed.markdown, parsed.text, parsed.blocks, text, parsed.warnings, image=PAGE
+        1, 8, 8, parsed.markdown, parsed.text, parsed.blocks, text, parsed.warnings, picture=PAGE
     )
     made = Document((page,), text).to_html()
     tags = _Tags()

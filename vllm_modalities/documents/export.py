@@ -24,13 +24,14 @@ MARGIN = 3  # pixels around a type
 
 def overlay(page: Page) -> Image:
     """A copy of the page's image, the same size, with boxes and their types drawn in."""
-    if page.image is None:
+    image = page.image  # a PDF's page is rendered anew each time that it is asked for
+    if image is None:
         raise ValueError(f"the image of page {page.number} was not kept")
     from PIL import ImageDraw, ImageFont
 
-    picture = page.image.convert("RGB")
+    picture = image.convert("RGB")
     # `convert` gives the same object for an RGB image that it need not change.
-    picture = picture.copy() if picture is page.image else picture
+    picture = picture.copy() if picture is image else picture
     scale = max(picture.size) / 1000
     letters = min(max(10, round(14 * scale)), LETTERS)
     draw, font = ImageDraw.Draw(picture), ImageFont.load_default(letters)
@@ -68,9 +69,10 @@ def save(document: Document, folder: Path) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     markdown = document.markdown
     for page in document.pages:
+        image = page.image if page.figures else None
         for index, box in enumerate(page.figures, 1):
             link = figure_path(page.number, index)
-            if page.image is None:
+            if image is None:
                 place = ", ".join(f"{edge:.0f}" for edge in box)
                 lost = (
                     f"<!-- a figure of page {page.number} at ({place}); its image was not kept -->"
@@ -78,7 +80,7 @@ def save(document: Document, folder: Path) -> Path:
                 markdown = markdown.replace(f"![]({link})", lost)
                 continue
             (folder / link).parent.mkdir(exist_ok=True)
-            crop(page.image, box).save(folder / link)
+            crop(image, box).save(folder / link)
     target = folder / "document.md"
     target.write_text(markdown + "\n", encoding="utf-8")
     layout = json.dumps(document.to_dict(), ensure_ascii=False, indent=1)

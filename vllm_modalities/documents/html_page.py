@@ -98,8 +98,10 @@ def body(document: Document, *, most: int | None = None) -> str:
 
 def _page(page: Page) -> str:
     doubts = "".join(f'<p class="doubt">{html.escape(doubt)}</p>' for doubt in page.warnings)
-    picture = "" if page.image is None else _picture(page, page.image)
-    words = "".join(_blocks(page)) or rendered(page.markdown, _figures(page, count(1)))
+    image = page.image  # a PDF's page is rendered anew each time that it is asked for
+    picture = "" if image is None else _picture(page, image)
+    figure = _figures(page, image)
+    words = "".join(_blocks(page, figure)) or rendered(page.markdown, figure)
     markdown = html.escape(page.markdown, quote=False)
     opened = " open" if page.blocks and _outside(page) else ""
     return (
@@ -148,16 +150,15 @@ def _rectangle(page: Page, block: Block, place: int, colours: dict[str, int]) ->
     )
 
 
-def _blocks(page: Page) -> Iterator[str]:
+def _blocks(page: Page, figure: Figures) -> Iterator[str]:
     """The words of each block, with a link to its first box."""
-    colours, numbers = _colours(page.blocks), count(1)
+    colours = _colours(page.blocks)
     for block in page.blocks:
         name = _name(page, block)
         label = f"{block.order} {html.escape(block.type)}"
         there = (
             f'<a href="#{name}-0">{label}</a>' if block.boxes else f'<b class="type">{label}</b>'
         )
-        figure = _figures(page, numbers)
         pictures = "".join(figure("") for _ in block.boxes) if is_figure(block.type) else ""
         yield (
             f'<div class="block c{colours[block.type]}" id="{name}" data-block="{name}">{there}'
@@ -165,8 +166,9 @@ def _blocks(page: Page) -> Iterator[str]:
         )
 
 
-def _figures(page: Page, numbers: Iterator[int]) -> Figures:
-    """Figures of the page, one after the other, cut out of it; links are never followed."""
+def _figures(page: Page, image: Image | None) -> Figures:
+    """A figure by its link, or for `""` the next one, cut out of the page."""
+    numbers = count(1)
     boxes: dict[str, Box] = {
         figure_path(page.number, place): box for place, box in enumerate(page.figures, 1)
     }
@@ -175,9 +177,9 @@ def _figures(page: Page, numbers: Iterator[int]) -> Figures:
         path = target or figure_path(page.number, next(numbers))
         if path not in boxes:
             return ""
-        if page.image is None:
+        if image is None:
             return "<p>(a figure)</p>"
-        return f'<p><img alt="a figure" src="{_data(crop(page.image, boxes[path]))}"></p>'
+        return f'<p><img alt="a figure" src="{_data(crop(image, boxes[path]))}"></p>'
 
     return figure
 

@@ -49,7 +49,7 @@ def test_a_page_without_blocks_is_its_markdown() -> None:
 
 
 def test_a_page_whose_image_was_not_kept_has_words_alone() -> None:
-    made = html(replace(PAGE, image=None))
+    made = html(replace(PAGE, picture=None))
     assert "<svg" not in made
     assert made.count("(a figure)") == 2
 
@@ -69,8 +69,20 @@ def test_the_page_says_that_nothing_may_load_or_run_but_its_own() -> None:
 
 
 def test_a_notebook_shows_the_first_pages_and_how_many_are_left() -> None:
-    pages = [replace(PAGE, number=number, image=None) for number in range(1, NOTEBOOK + 3)]
+    pages = [replace(PAGE, number=number, picture=None) for number in range(1, NOTEBOOK + 3)]
     shown = Document(tuple(pages))._repr_html_()
     assert shown.count("<section") == NOTEBOOK
     assert "2 pages more" in shown
     assert "<script" not in shown
+
+
+def test_a_page_that_is_read_again_each_time_is_read_once() -> None:
+    times: list[int] = []
+
+    def read() -> Image.Image:
+        times.append(1)
+        return Image.new("RGB", (100, 140))
+
+    assert html(replace(PAGE, picture=read)).count("<img ") == 2
+    Document((replace(PAGE, picture=read),)).overlay()
+    assert len(times) == 2

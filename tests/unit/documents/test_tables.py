@@ -11,7 +11,7 @@ from vllm_modalities.documents.tables import MOST_CELLS, Cell, grid, latex_cells
 
 
 def page(markdown: str) -> Page:
-    return Page(1, 9, 9, markdown, "", image=Image.new("RGB", (9, 9)))
+    return Page(1, 9, 9, markdown, "", picture=Image.new("RGB", (9, 9)))
 
 
 TABLES = {
