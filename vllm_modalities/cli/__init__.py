@@ -5,6 +5,7 @@ from __future__ import annotations
 import typer
 
 from .demo import demo
+from .ocr import ocr
 from .rerank import rerank, score
 from .simulate import simulate
 
@@ -27,3 +28,4 @@ app.command()(demo)
 app.command()(simulate)
 app.command()(rerank)
 app.command()(score)
+app.command()(ocr)

@@ -1,0 +1,154 @@
+"""`vllm-modalities ocr`: documents out of files, folders and patterns, to Markdown with figures."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from glob import glob, has_magic
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import typer
+from rich.console import Console
+from rich.text import Text
+
+from .. import Client, Document, InvalidRequestError, VLLMModalitiesError
+from .rerank import AsJSON, BaseURL, Model
+
+# Of these a folder's files are read; a file that is named is read whatever its name.
+KINDS = {".pdf", ".png", ".jpg", ".jpeg", ".webp", ".gif", ".bmp", ".tif", ".tiff", ".avif", ".jp2"}
+
+
+def ocr(
+    files: Annotated[
+        list[str],
+        typer.Argument(
+            help="PDF and image files, folders of them, and patterns such as 'a/*.pdf'."
+        ),
+    ],
+    task: Annotated[
+        str,
+        typer.Option(help="What to do: markdown, text, layout, table, formula, figure, locate."),
+    ] = "markdown",
+    phrase: Annotated[str | None, typer.Option(help="What the task locate looks for.")] = None,
+    prompt: Annotated[str | None, typer.Option(help="Words instead of the model's own.")] = None,
+    pages: Annotated[str | None, typer.Option(help="Such as 1-3,7 or 5-; default: all.")] = None,
+    dpi: Annotated[float | None, typer.Option(help="Pixels an inch of a PDF's pages.")] = None,
+    password: Annotated[str | None, typer.Option(help="Of encrypted PDFs.")] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(help="A folder; each document gets one in it. Default: Markdown is printed."),
+    ] = None,
+    html: Annotated[
+        bool, typer.Option("--html", help="Write document.html too, boxes beside words.")
+    ] = False,
+    tables: Annotated[
+        Literal["html", "gfm"] | None,
+        typer.Option(help="How tables are printed; default: as the model wrote them."),
+    ] = None,
+    journal: Annotated[
+        Path | None, typer.Option(help="A file of finished pages, so that a killed run goes on.")
+    ] = None,
+    base_url: BaseURL = None,
+    model: Model = None,
+    as_json: AsJSON = False,
+) -> None:
+    """Read documents: text as Markdown, tables, formulas, figures, and where each stands.
+
+    Example: `vllm-modalities ocr report.pdf scans/ --out read --html`
+    """
+    found = list(dict.fromkeys(path for file in files for path in _paths(file)))
+    if not found:
+        raise typer.BadParameter("there is no file to read")
+    if html and out is None:
+        raise typer.BadParameter("--html needs --out")
+
+    def read(client: Client, path: Path) -> Document:
+        return client.ocr(
+            path,
+            model=model,
+            task=task,
+            phrase=phrase,
+            prompt=prompt,
+            pages=pages,
+            dpi=dpi,
+            password=password,
+            journal=journal,
+            on_error="return",
+            progress=True if sys.stderr.isatty() else None,
+        )
+
+    def show(document: Document, folder: Path | None) -> None:
+        if folder is not None:
+            _save(document, folder, html=html)
+        if not as_json:
+            markdown = document.to_markdown(tables=tables) if tables else document.markdown
+            typer.echo(folder / "document.md" if folder else markdown)
+
+    with Client(base_url) as client:
+        values, failed = _each(client, zip(found, _folders(found, out), strict=True), read, show)
+    if as_json:
+        typer.echo(json.dumps(values, ensure_ascii=False, indent=2))
+    if failed:
+        raise typer.Exit(1)
+
+
+def _each(
+    client: Client,
+    work: Iterable[tuple[Path, Path | None]],
+    read: Callable[[Client, Path], Document],
+    show: Callable[[Document, Path | None], None],
+) -> tuple[list[dict[str, Any]], bool]:
+    """Read and show one document after the other; their values, and whether something failed."""
+    errors = Console(stderr=True)
+    values, failed = [], False
+    for path, folder in work:
+        try:
+            document = read(client, path)
+        except VLLMModalitiesError as error:
+            errors.print(Text.assemble((f"{path}: {type(error).__name__}:", "red"), f" {error}"))
+            if isinstance(error, InvalidRequestError):
+                raise typer.Exit(2) from None
+            failed = True
+            continue
+        for warning in document.warnings:
+            errors.print(Text(f"{path}: {warning}", style="yellow"))
+        for place, failure in document.failures:
+            number = document.pages[place].number
+            errors.print(Text.assemble((f"{path}, page {number}", "red"), f": {failure}"))
+            failed = True
+        show(document, folder)
+        values.append({"file": str(path), **document.to_dict()})
+    return values, failed
+
+
+def _paths(file: str) -> Iterator[Path]:
+    """The files of a name: itself, those in a folder, or those that fit a pattern."""
+    path = Path(file)
+    if path.is_dir():
+        inside = (one for one in path.iterdir() if one.suffix.lower() in KINDS and one.is_file())
+        yield from sorted(inside)
+    elif has_magic(file) and not path.exists():
+        # A pattern may begin anywhere, and so has no folder to look in.
+        yield from map(Path, sorted(glob(file, recursive=True)))  # noqa: PTH207
+    else:
+        yield path
+
+
+def _folders(paths: Sequence[Path], out: Path | None) -> Iterator[Path | None]:
+    """A folder for each document, by the names of the files; alike ones are numbered."""
+    taken: set[str] = set()
+    for path in paths:
+        name, number = path.stem, 1
+        while name.lower() in taken:
+            number += 1
+            name = f"{path.stem}-{number}"
+        taken.add(name.lower())
+        yield out / name if out else None
+
+
+def _save(document: Document, folder: Path, *, html: bool) -> None:
+    document.save(folder)
+    if html:
+        (folder / "document.html").write_text(document.to_html(), "utf-8")
