@@ -1,4 +1,4 @@
-"""Writes the seeds that are files of a format: `python tests/fuzz/make_seeds.py`."""
+"""Writes the seeds that are files: `PYTHONPATH=tests python tests/fuzz/make_seeds.py`."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import soundfile
+from _pdfs import pdf
 from PIL import Image
 
 SEEDS = Path(__file__).parent / "seeds"
@@ -50,6 +51,16 @@ def pictures() -> dict[str, bytes]:
     }
 
 
+def documents() -> dict[str, bytes]:
+    """PDFs with and without a password, and the files of several pictures."""
+    several = {name: data for name, data in pictures().items() if name.startswith("two.")}
+    return {
+        "two.pdf": pdf(2),
+        "turned.pdf": pdf(rotate=90),
+        "locked.pdf": pdf(password="a"),
+    } | several
+
+
 def sounds() -> dict[str, bytes]:
     """One a container and coding that libsndfile writes."""
 
@@ -79,7 +90,8 @@ def sounds() -> dict[str, bytes]:
 
 
 if __name__ == "__main__":
-    for folder, files in {"image": pictures(), "sound": sounds()}.items():
+    files_of = {"image": pictures(), "pages": documents(), "sound": sounds()}
+    for folder, files in files_of.items():
         (SEEDS / folder).mkdir(parents=True, exist_ok=True)
         for name, content in files.items():
             (SEEDS / folder / name).write_bytes(content)

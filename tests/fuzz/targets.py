@@ -40,11 +40,13 @@ from vllm_modalities._sniff import sniff
 from vllm_modalities._transport.http1 import H11Reader, MalformedError, ToolsReader
 from vllm_modalities.audio import reading as sounds
 from vllm_modalities.audio.transcript import Segment
+from vllm_modalities.documents import pdf as pdfs
 from vllm_modalities.documents import reading as images
 from vllm_modalities.documents.blocks import Page
 from vllm_modalities.documents.grammars import GRAMMARS, grounding
 from vllm_modalities.documents.preparing import Frame
 from vllm_modalities.documents.repetition import repeated_tail
+from vllm_modalities.documents.sources import source_of
 from vllm_modalities.server import ServerInfo, ServerVersion
 from vllm_modalities.vectors import decode
 from vllm_modalities.vectors.listing import EmbeddingList, sliced
@@ -183,6 +185,12 @@ ANSWERS: dict[str, Row] = {
         "/v1/chat/completions",
         lambda c: c.ocr(PAGE),
         _document,
+    ),
+    "ocr_iter": (
+        FakeVLLM("chat", model=READER),
+        "/v1/chat/completions",
+        lambda c: list(c.ocr_iter([PAGE], on_error="raise")),
+        lambda pages: _document(Document(tuple(pages))),
     ),
     "servers": (FakeVLLM(), "*", lambda c: c.servers(), _anything),
 }
@@ -389,6 +397,22 @@ def image(data: bytes) -> None:
         page = images.read_image(data)
         assert page.image.mode == "RGB"
         assert page.image.size == ImageOps.exif_transpose(page.image).size
+
+
+@target
+def pages(data: bytes) -> None:
+    """Every page is one or fails; a PDF's is drawn small, so that no time goes into large ones."""
+    with (
+        quiet(),
+        mock.patch.object(images, "MAX_PIXELS", 1 << 20),
+        mock.patch.object(pdfs, "MOST_PIXELS", 1 << 18),
+        suppress(MediaError),
+    ):
+        source = source_of(data)
+        for number in source.numbers[:3]:
+            with suppress(MediaError):
+                assert source.read(number, dpi=20).image.mode == "RGB"
+        source.close()
 
 
 @target

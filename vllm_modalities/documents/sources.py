@@ -105,8 +105,9 @@ class Source:
 
     def close(self) -> None:
         """Let go of what is open."""
-        with self._lock:
-            self._close()
+        if self.is_open:  # an event loop waits here for what is being rendered, if it must
+            with self._lock:
+                self._close()
 
     def _close(self) -> None:
         if self._reader is not None:
