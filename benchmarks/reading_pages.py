@@ -30,7 +30,7 @@ from vllm_modalities.documents.sources import source_of
 A4 = (595, 842)  # units of a PDF
 DPI = 144
 LINES, WORDS = 54, 13
-SECONDS = 2.0  # that a server takes for a page, of which it reads SLOTS at once
+SECONDS = 4.0  # that a server takes for a page, of which it reads SLOTS at once
 SAID: dict[str, object] = {
     "/version": {"version": "0.32.0"},
     "/v1/models": {"data": [{"id": "deepseek-ocr"}]},
@@ -194,7 +194,7 @@ def main() -> None:
     found = {
         "machine": f"{platform.machine()}, Python {platform.python_version()}",
         "preparing": preparing(given.pages, given.rounds),
-        "busy": busy(2 * given.pages),
+        "busy": busy(16 * given.pages // 5),
         "memory": memory(given.long),
     }
     text = json.dumps(found, indent=2)

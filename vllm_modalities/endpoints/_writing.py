@@ -9,7 +9,9 @@ from pydantic import Field
 from .._events import Events
 from .._flow import Response, said
 from .._results import AnswerModel
+from .._secrets import hidden_in
 from ..documents.repetition import LONGEST_UNIT, repeated_tail
+from ..errors import VLLMModalitiesError, status_class
 from ._page_request import Completion
 
 EVERY = 1_000  # characters between two looks
@@ -48,6 +50,7 @@ class Watch:
         self._tail, self._unseen = "", 0
         self._finish: str | None = None
         self._fault, self._done = "", False
+        self._error: tuple[int, bytes] | None = None
 
     def __call__(self, part: bytes) -> bool:
         """Hear a part; whether more is wanted."""
@@ -70,11 +73,15 @@ class Watch:
         A gateway may have answered whole, though a stream was asked for.
 
         Raises:
-            ResponseError: The stream tells of an error, is none, or stops before its end.
+            APIStatusError: The stream tells of an error, with the status that it names. What only
+                the engine refuses comes so, behind a status of 200 (seen on 0.32.0).
+            ResponseError: The stream is none, or stops before its end.
         """
         if "event-stream" not in response.headers.get("content-type", ""):
             choice = response.parse(Completion).choices[0]
             return choice.message.content or "", choice.finish_reason
+        if self._error is not None:
+            raise _refused(response, *self._error)
         if self._fault:
             raise response.fault(self._fault)
         if not self._done:
@@ -87,10 +94,22 @@ class Watch:
             return
         chunk = _Chunk.model_validate_json(data)
         if chunk.error:
-            self._fault = f"HTTP 200 with an error in its stream: {said(data)}"
+            code = chunk.error.get("code") if isinstance(chunk.error, dict) else None
+            self._error = (code if isinstance(code, int) and 400 <= code < 600 else 500, data)
         for choice in chunk.choices:
             piece = choice.delta.content or ""
             self._pieces.append(piece)
             self._tail = (self._tail + piece)[-TAIL:]
             self._unseen += len(piece)
             self._finish = choice.finish_reason or self._finish
+
+
+def _refused(response: Response, code: int, data: bytes) -> VLLMModalitiesError:
+    request_id = response.headers.get("x-request-id")
+    return status_class(code)(
+        code,
+        said(data, response.hidden),
+        server=response.server,
+        request_id=request_id and response.hidden(request_id),
+        body=hidden_in(data, response.hidden),
+    )

@@ -8,12 +8,19 @@ from collections.abc import Iterator
 import anyio
 import pytest
 from _pages import Reader, document, spoken
-from _script import BLOCKING, KINDS, Answer
+from _script import BLOCKING, KINDS, URL, Answer
 from _sockets import Heard, answer, serving
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vllm_modalities import AsyncClient, Client, Profile, ResponseError
+from vllm_modalities import (
+    AsyncClient,
+    BadRequestError,
+    Client,
+    InternalServerError,
+    Profile,
+    ResponseError,
+)
 from vllm_modalities._flow import Response
 from vllm_modalities.endpoints._writing import Watch
 from vllm_modalities.profiles import OCRProfile
@@ -75,14 +82,30 @@ def test_words_and_reason_do_not_depend_on_how_they_came(text, finish, size, cut
         (piece("Words", "stop"), "stopped before its end"),
         (b"data: {\n\n", "cannot be read"),
         (b"data: [1]\n\n", "cannot be read"),
-        (event({"error": {"message": "out of memory", "code": 500}}), "out of memory"),
         (b"data: " + b"a" * 2**21, "cannot be read: an event of more than"),
     ],
-    ids=["nothing", "no end", "no JSON", "no object", "an error", "an endless event"],
+    ids=["nothing", "no end", "no JSON", "no object", "an endless event"],
 )
 def test_a_stream_that_is_none_is_an_error_with_evidence(talk, content, words) -> None:
     with pytest.raises(ResponseError, match=words):
         talk(Reader(answers=lambda ask: streamed(content))).ocr(document(1))
+
+
+@pytest.mark.parametrize(
+    ("error", "kind"),
+    [
+        ({"message": "`ngram_size` has to be positive", "code": 400}, BadRequestError),
+        ({"message": "`ngram_size` is out of memory", "code": 500}, InternalServerError),
+        ({"message": "`ngram_size` is odd", "code": "odd"}, InternalServerError),
+        ("`ngram_size`", InternalServerError),
+    ],
+    ids=str,
+)
+def test_an_error_in_a_stream_is_that_error(talk, error, kind) -> None:
+    content = event({"error": error}) + b"data: [DONE]\n\n"
+    with pytest.raises(kind, match="ngram_size") as caught:
+        talk(Reader(answers=lambda ask: streamed(content))).ocr(document(1))
+    assert (caught.value.server, caught.value.body) == (URL, content.partition(b"\n")[0][6:])
 
 
 def test_a_gateway_that_answers_whole_is_understood(talk) -> None:
