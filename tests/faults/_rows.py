@@ -80,6 +80,7 @@ def sent(name: str, task: str, request: Any) -> Row:
 
 WEIGHTS = {"routes": ("/pooling", "/tokenize", "/detokenize"), "vector": weight}
 TOKENS = {"task": "late-interaction"}
+READER = {"task": "chat", "model": "deepseek-ocr"}
 ROWS = (
     Row("embed", "embed", (TEXTS,)),
     Row("embed, raw", "embed", (TEXTS,), client={"transport": "bytes"}),
@@ -95,7 +96,8 @@ ROWS = (
     Row("classify", "classify", (TEXTS,), server={"task": "cross-encoder"}),
     Row("transcribe", "transcribe", (SOUND,), server={"task": "speech"}),
     Row("translate", "translate", (SOUND,), server={"task": "speech"}),
-    Row("ocr", "ocr", (PAGE,), server={"task": "chat", "model": "deepseek-ocr"}),
+    Row("ocr", "ocr", (PAGE,), server=READER),
+    Row("ocr_iter", "ocr_iter", ([PAGE],), server=READER, streams=True),
     sent("score", "cross-encoder", ScoreRequest(queries="one", documents=tuple(TEXTS))),
     sent("pooling", "late-interaction", PoolingRequest(input=tuple(TEXTS))),
     sent("tokenize", "tokens", TokenizeRequest(prompt="one two")),
