@@ -21,7 +21,9 @@ from faults._server import BOUND
 from vllm_modalities import (
     AsyncClient,
     Client,
+    Document,
     Embeddings,
+    Page,
     PartialFailureError,
     VLLMModalitiesError,
 )
@@ -37,15 +39,15 @@ def called(client: Client | AsyncClient, row: Row) -> Any:
     return _awaited(given) if isinstance(client, AsyncClient) else _taken(given)
 
 
-def _taken(batches: Iterator[Embeddings]) -> Embeddings:
-    given: list[Embeddings] = []
+def _taken(batches: Iterator[Any]) -> Embeddings | Document:
+    given: list[Any] = []
     with _joining(given):
         given.extend(batches)
     return _joined(given)
 
 
-async def _awaited(batches: AsyncIterator[Embeddings]) -> Embeddings:
-    given: list[Embeddings] = []
+async def _awaited(batches: AsyncIterator[Any]) -> Embeddings | Document:
+    given: list[Any] = []
     with _joining(given):
         async for one in batches:
             given.append(one)  # noqa: PERF401 - those before an error count
@@ -53,7 +55,7 @@ async def _awaited(batches: AsyncIterator[Embeddings]) -> Embeddings:
 
 
 @contextmanager
-def _joining(given: list[Embeddings]) -> Iterator[None]:
+def _joining(given: list[Any]) -> Iterator[None]:
     """Put what was given before the end into the error of what failed."""
     try:
         yield
@@ -61,7 +63,9 @@ def _joining(given: list[Embeddings]) -> Iterator[None]:
         raise PartialFailureError(_joined(given), error.failures) from None
 
 
-def _joined(batches: list[Embeddings]) -> Embeddings:
+def _joined(batches: list[Any]) -> Embeddings | Document:
+    if isinstance(batches[0], Page):
+        return Document(tuple(batches))
     return replace(batches[0], vectors=np.concatenate([one.vectors for one in batches]))
 
 
