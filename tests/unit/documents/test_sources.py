@@ -223,6 +223,14 @@ def test_nothing_stays_open_when_all_pages_were_read_or_it_is_closed(
     assert len(ends) == 3
 
 
+def test_what_another_thread_closes_meanwhile_stays_closed(monkeypatch) -> None:
+    source = opened(pdf())
+    source.close()
+    monkeypatch.setattr(Source, "is_open", True)  # as it was when this thread looked
+    source.close()
+    assert source.read(1).width == 200
+
+
 def test_many_threads_read_the_pages_of_many_documents() -> None:
     documents = [opened(pdf(9)) for _ in range(3)] + [opened(frames("TIFF"))]
     wanted = [(source, number) for source in documents for number in source.numbers]
