@@ -7,7 +7,6 @@ import re
 import threading
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from hashlib import sha256
 from typing import TYPE_CHECKING
 
 from .._context import Target
@@ -87,8 +86,8 @@ class _Reply:
 class OnePage:
     """Reads one page of a document."""
 
-    def __init__(self, reading: Reading, source: Source, number: int) -> None:
-        self._reading, self._source, self._number = reading, source, number
+    def __init__(self, reading: Reading, source: Source, number: int, name: str) -> None:
+        self._reading, self._source, self._number, self._name = reading, source, number, name
         self._target: Target = reading.target
         self._notes: list[str] = []
         self._responses: list[Response] = []
@@ -222,8 +221,7 @@ class OnePage:
         from ..documents.blocks import Page
 
         notes = [*sheet.warnings, *self._notes, *reply.doubts()]
-        picture, name = sha256(sheet.url.encode()).hexdigest(), f"page {self._number}"
-        if other := self._reading.twin(reply.parsed.text, picture, name):
+        if other := self._reading.twin(reply.parsed.text, sheet.url, self._name):
             notes.append(f"the words are those of {other}, whose picture is another")
         page = Page(
             number=self._number,

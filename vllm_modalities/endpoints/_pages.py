@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
+from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 from .._context import Target
@@ -27,6 +29,7 @@ LOOPS = {"min_pattern_size": 3, "max_pattern_size": 64, "min_count": 50}
 """Tokens that the server takes for a loop: 150 dots in a row are one, those of a contents page are
 not."""
 SHORT = 100  # characters; different pages may well say as little
+REMEMBERED = 10_000  # pages that others are held against, so that memory does not grow with them
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,13 +66,14 @@ class Reading:
         self.dpi = asked.dpi or self.profile.dpi or DPI
         self.fields = self._fields()
         self.words = prompted(target, self.profile, asked.task, asked.prompt, asked.phrase)
-        self._seen: dict[str, tuple[str, str]] = {}
+        self._seen: dict[bytes, tuple[str, bytes]] = {}
+        self._lock = threading.Lock()
 
-    def page(self, source: Source, number: int, place: int = 0) -> Flow[Read]:
+    def page(self, source: Source, number: int, place: int | None = None) -> Flow[Read]:
         """Read one page, or find it in the journal.
 
         Args:
-            place: The document's, among others.
+            place: The document's, if it is one of many.
         """
         from ..documents.blocks import Page
 
@@ -79,9 +83,10 @@ class Reading:
             key = yield from Work(lambda: self._key(source, number))
             known = yield from Work(partial(self.journal.get, key))
         if known:
-            return Read(Page.from_dict(known, picture=picture, source=place))
-        read = yield from OnePage(self, source, number).read()
-        page = replace(read.page, picture=picture, source=place)
+            return Read(Page.from_dict(known, picture=picture, source=place or 0))
+        name = f"page {number}" if place is None else f"page {number} of source {place}"
+        read = yield from OnePage(self, source, number, name).read()
+        page = replace(read.page, picture=picture, source=place or 0)
         if self.journal is not None:
             yield from Work(partial(self.journal.put, key, page.to_dict()))
         return replace(read, page=page)
@@ -102,11 +107,15 @@ class Reading:
             source=place,
         )
 
-    def twin(self, text: str, picture: str, name: str) -> str | None:
+    def twin(self, text: str, url: str, name: str) -> str | None:
         """The name of another page that reads the same and looks otherwise, if there is one."""
         if len(text) < SHORT:
             return None
-        other, its_picture = self._seen.setdefault(text, (name, picture))
+        words, picture = (sha256(one.encode("utf-8", "replace")).digest() for one in (text, url))
+        with self._lock:
+            other, its_picture = self._seen.setdefault(words, (name, picture))
+            if len(self._seen) > REMEMBERED:
+                del self._seen[next(iter(self._seen))]
         return other if its_picture != picture else None
 
     def request(self, url: str, pixels: int, temperature: float | None) -> OCRRequest:

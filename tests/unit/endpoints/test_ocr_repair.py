@@ -11,6 +11,7 @@ from _script import BLOCKING, URL, FakeVLLM, Play, Talker, status
 from PIL import Image, ImageDraw
 
 from vllm_modalities import ModelUsageWarning, Profile
+from vllm_modalities.endpoints import _pages
 from vllm_modalities.endpoints.ocr import ocr
 from vllm_modalities.profiles import OCRProfile
 
@@ -253,6 +254,24 @@ def test_the_words_of_another_page_are_doubted(talk) -> None:
     server = Reader(answers=lambda ask: words if ask.number in (1, 3) else spoken(ask))
     (warning,) = talk(server, max_concurrency=1).ocr(document(4)).warnings
     assert warning == "page 3: the words are those of page 1, whose picture is another"
+
+
+def test_the_words_of_a_page_of_another_document_are_doubted(talk) -> None:
+    words = "The same words on each page, as a cache that has gone wrong gives them. " * 2
+    server = Reader(answers=lambda ask: words)
+    other = Image.new("RGB", (30, 20), "black")
+    first, second = talk(server, max_concurrency=1).every("ocr_iter", [document(1), other])
+    doubts = [*first.warnings, *second.warnings]  # of whichever came later
+    assert len(doubts) == 1
+    assert "the words are those of page 1 of source" in doubts[0]
+
+
+def test_pages_are_not_remembered_for_ever(talk, monkeypatch) -> None:
+    monkeypatch.setattr(_pages, "REMEMBERED", 2)
+    words = "The same words on the first page and on the last, which is far behind it. " * 2
+    server = Reader(answers=lambda ask: words if ask.number in (1, 9) else spoken(ask))
+    pages = Talker(BLOCKING, server, max_concurrency=1).every("ocr_iter", [document(9)])
+    assert not any(page.warnings for page in pages)
 
 
 def test_equal_pages_may_read_the_same(talk, tmp_path) -> None:
