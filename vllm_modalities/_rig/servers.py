@@ -31,10 +31,13 @@ CHUNKED = '{"enable_chunked_processing": true, "max_embed_len": 4096}'
 SPEECH = ("--dtype", "float32", "--skip-mm-profiling")
 
 OCR_PLUGIN = Path(__file__).parent / "ocr_plugin"
-OCR = (
-    *("--load-format", "dummy", "--dtype", "float32"),
+READING = (
+    *("--load-format", "dummy", "--dtype", "float32", "--skip-mm-profiling"),
     *("--max-model-len", "4096", "--max-num-batched-tokens", "4096", "--max-num-seqs", "4"),
-    *("--limit-mm-per-prompt", '{"image": 2}', "--skip-mm-profiling"),
+)
+OCR = (
+    *READING,
+    *("--limit-mm-per-prompt", '{"image": 2}'),
     "--logits-processors",
     "vllm.model_executor.models.deepseek_ocr:NGramPerReqLogitsProcessor",
     *("--no-enable-prefix-caching", "--mm-processor-cache-gb", "0"),
@@ -139,6 +142,24 @@ SERVERS: dict[str, Spec] = {
             served_name="deepseek-ocr",
             flags=OCR,
             variables={"PYTHONPATH": str(OCR_PLUGIN)},
+            random_weights=True,
+        ),
+        Spec(
+            "olmocr",
+            model="qwen-vl",
+            served_name="olmOCR-2-small",
+            flags=(*READING, "--limit-mm-per-prompt", '{"image": 1, "video": 0}'),
+            random_weights=True,
+        ),
+        Spec(
+            "dots-ocr",
+            model="dots-ocr",
+            served_name="dots.ocr-small",
+            flags=(
+                *READING,
+                *("--limit-mm-per-prompt", '{"image": 1}'),
+                *("--trust-remote-code", "--chat-template-content-format", "string"),
+            ),
             random_weights=True,
         ),
     )

@@ -106,6 +106,8 @@ RECIPES: Mapping[str, Recipe] = {
         ),
     ),
     "deepseek-ocr": (Step("small_deepseek_ocr"),),
+    "qwen-vl": (Step("small_qwen_vl", ("qwen2_5_vl",)),),
+    "dots-ocr": (Step("small_qwen_vl", ("dots_ocr",)),),
 }
 
 
