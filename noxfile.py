@@ -187,4 +187,5 @@ def bench(session: nox.Session) -> None:
     session.run("python", "benchmarks/validating.py")
     session.run("python", "benchmarks/simulating.py")
     session.run("python", "benchmarks/keeping_busy.py")
+    session.run("python", "benchmarks/parsing_pages.py")
     session.run("python", "benchmarks/report.py", *session.posargs)
