@@ -36,7 +36,7 @@ pytestmark = [
 ]
 
 # What is about simulated servers is run by tests/docs, what needs frameworks by tests/integrations.
-ELSEWHERE = ("testing-your-application.md", "frameworks.md")
+ELSEWHERE = ("testing-your-application.md", "ocr.md", "frameworks.md")
 BLOCKS = [page for page in PAGES if blocks(page) and page.name not in ELSEWHERE]
 
 
@@ -79,7 +79,7 @@ def closed(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 @pytest.fixture
 def namespace(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     """What the blocks of one page share: a module that stands where endpoints stand."""
-    module = ModuleType("vllm_modalities.endpoints._page")
+    module = ModuleType("vllm_modalities.endpoints._blocks")
     module.__package__ = "vllm_modalities.endpoints"
     monkeypatch.setitem(sys.modules, module.__name__, module)
     return module.__dict__
