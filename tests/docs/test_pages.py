@@ -221,7 +221,7 @@ def test_ci_runs_the_test_command_of_the_readme() -> None:
     demo, tests = re.findall(r"^python3 .+$", section, re.MULTILINE)
     assert "demo" in demo
     assert chosen == [tests]
-    assert "nox -s live" in ci
+    assert re.search(r"nox -s .*\blive\b", ci)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))

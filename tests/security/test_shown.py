@@ -11,6 +11,7 @@ from pathlib import Path
 import httpx
 import pytest
 from _script import FakeVLLM, body, mock_transport
+from fuzz.targets import OURS
 from hypothesis import example, given
 from hypothesis import strategies as st
 from PIL import Image
@@ -51,6 +52,10 @@ HOSTILE = st.sampled_from(
 TEXTS = st.lists(HOSTILE, max_size=4).map("".join)
 
 
+# A picture of the page, or a place on it.
+SOURCE = re.compile(r"data:image/jpeg;base64,|#page-\d+-\d+(-\d+)?$")
+
+
 class Tags(HTMLParser):
     """The tags of a page, with their attributes."""
 
@@ -87,11 +92,11 @@ def document_of(text: str, *, kept: bool = True) -> Document:
 @example("</pre><script>alert(1)</script>")
 def test_html_of_a_document_has_our_tags_alone(text: str) -> None:
     document = document_of(text)
-    ours = Tags(document_of("").to_html())
-    for page in (document.to_html(), document._repr_html_()):
+    for page, scripts in ((document.to_html(), 1), (document._repr_html_(), 0)):
         found = Tags(page)
-        assert set(found.tags) <= set(ours.tags)
-        assert all(source.startswith("data:image/png;base64,") for source in found.sources)
+        assert set(found.tags) <= OURS
+        assert found.tags.count("script") == scripts
+        assert all(map(SOURCE.match, found.sources))
     assert "".join(text.split()) in "".join(found.text.split())
 
 
@@ -128,7 +133,7 @@ def test_a_document_is_saved_under_names_that_no_model_chooses(
     top = tmp_path_factory.mktemp("saved")
     document_of(text, kept=kept).save(top / "here")
     written = {str(path.relative_to(top)) for path in top.rglob("*") if path.is_file()}
-    figure = re.compile(r"here/(document\.md|figures/page-1-\d+\.png)")
+    figure = re.compile(r"here/(document\.md|layout\.json|figures/page-1-\d+\.png)")
     assert all(figure.fullmatch(name) for name in written)
     assert "here/document.md" in written
 
