@@ -149,7 +149,7 @@ class OnePage:
         """Ask for a page that is empty, or ends in a loop, at higher temperatures."""
         self._suspect(reply)
         asked = self._reading.asked
-        if not asked.repair or asked.extra_body.get("temperature") is not None:
+        if not asked.repair or "temperature" in asked.extra_body:
             return reply
         if reply.fault == "was empty" and (yield from Work(self._is_blank)):
             return reply
@@ -173,7 +173,8 @@ class OnePage:
 
     def _suspect(self, reply: _Reply) -> None:
         """Warn, once a call, of a loop that the n-gram processor would not have let be."""
-        xargs = self._reading.fields["vllm_xargs"] or {}
+        reading = self._reading
+        xargs = (reading.fields | reading.asked.extra_body)["vllm_xargs"] or {}
         if reply.loop and "ngram_size" in xargs and CELLS.sub("", reply.loop[0]):
             message = (
                 "a page ends in a loop, which the n-gram processor does not let happen: the server"

@@ -119,20 +119,20 @@ class Reading:
         return other if its_picture != picture else None
 
     def request(self, url: str, pixels: int, temperature: float | None) -> OCRRequest:
-        """The caller's fields, then the profile's where the caller gave none.
+        """The caller's fields, then the profile's where the caller named none; None leaves one out.
 
         Args:
             temperature: Other than the profile's; then nothing else narrows the choice of tokens.
         """
-        extra, fields = dict(self.asked.extra_body), dict(self.fields)
+        extra, fields = self.asked.extra_body, dict(self.fields)
         if temperature is not None:
             fields |= {"temperature": temperature, "top_p": None, "top_k": None}
         return OCRRequest(
             model=self.target.model,
             messages=messages(self.profile, url, self.words),
             pixels=pixels,
-            extra_body=extra,
-            **{name: value for name, value in fields.items() if extra.get(name) is None},
+            extra_body={name: value for name, value in extra.items() if value is not None},
+            **{name: value for name, value in fields.items() if name not in extra},
         )
 
     def _fields(self) -> dict[str, Any]:

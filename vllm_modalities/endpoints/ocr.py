@@ -72,7 +72,8 @@ def ocr(
         journal: A file in which finished pages are noted; a call that was killed and is made again
             finds them there, and asks for the others alone.
         progress: True draws a bar (extra `cli`); a function is called with pages done and in all.
-        extra_body: Further fields of the request; they go before the profile's.
+        extra_body: Further fields of the request; they go before the profile's, and None leaves
+            one of these out.
 
     Returns:
         The document, in the order of its pages. Boxes are in pixels of the page as it is seen, (x0,

@@ -90,6 +90,17 @@ def test_the_caller_s_fields_go_before_the_profile_s(talk) -> None:
     assert asked(server)[2] == {"model": "DeepSeek-OCR", **own}
 
 
+def test_none_leaves_a_field_of_the_profile_out(talk) -> None:
+    server = reader()
+    talk(server).ocr(PAGE, extra_body={"vllm_xargs": None, "stream": None, "seed": None})
+    assert asked(server)[2] == {
+        "model": "DeepSeek-OCR",
+        "temperature": 0.0,
+        "skip_special_tokens": False,
+        "repetition_detection": LOOPS,
+    }
+
+
 def test_max_tokens_is_sent_in_the_server_s_word(talk) -> None:
     server = reader()
     talk(server).ocr(PAGE, max_tokens=99)

@@ -77,14 +77,25 @@ def test_further_tries_choose_among_all_tokens(talk) -> None:
 
 @pytest.mark.parametrize(
     "options",
-    [{"repair": False}, {"extra_body": {"temperature": 0.0}}],
-    ids=["as asked", "own temperature"],
+    [
+        {"repair": False},
+        {"extra_body": {"temperature": 0.0}},
+        {"extra_body": {"temperature": None}},
+    ],
+    ids=["as asked", "own temperature", "the server's temperature"],
 )
 def test_a_caller_may_have_it_asked_once(talk, options) -> None:
     server = Reader(answers=lambda ask: LOOP)
     with LOOPING:
         page = talk(server).ocr(document(1), **options).pages[0]
     assert len(server.asks) == 1
+    assert "ends in a loop" in page.warnings[0]
+
+
+@pytest.mark.parametrize("own", [{"vllm_xargs": None}, {"vllm_xargs": {"other": 1}}], ids=str)
+def test_a_caller_who_does_without_the_processor_is_not_told_that_it_is_missing(talk, own) -> None:
+    server = Reader(answers=lambda ask: LOOP)
+    page = talk(server).ocr(document(1), repair=False, extra_body=own).pages[0]
     assert "ends in a loop" in page.warnings[0]
 
 
