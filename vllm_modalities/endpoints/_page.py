@@ -174,7 +174,7 @@ class OnePage:
     def _suspect(self, reply: _Reply) -> None:
         """Warn, once a call, of a loop that the n-gram processor would not have let be."""
         reading = self._reading
-        xargs = (reading.fields | reading.asked.extra_body)["vllm_xargs"] or {}
+        xargs = {**reading.fields, **reading.asked.extra_body}["vllm_xargs"] or {}
         if reply.loop and "ngram_size" in xargs and CELLS.sub("", reply.loop[0]):
             message = (
                 "a page ends in a loop, which the n-gram processor does not let happen: the server"
