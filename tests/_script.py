@@ -702,6 +702,8 @@ class Play:
         if answer.cut or 300 <= answer.status < 400:
             raise ResponseError("cut or moved", server=request.server, cut=answer.cut)
         if answer.status < 300:
+            if request.hear:
+                request.hear(answer.content)
             return Response(answer.status, answer.headers, answer.content, request.server)
         after = answer.headers.get("Retry-After")
         raise status_class(answer.status)(

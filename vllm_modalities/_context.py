@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal, get_args
 
@@ -10,7 +10,7 @@ from . import _routing
 from ._caller import Caller, caller
 from ._exchange import post
 from ._fleet import Fleet, Replica
-from ._flow import Flow, Response
+from ._flow import Flow, Hear, Response
 from ._inputs import at_least, invalid, one_of
 from ._wire import RequestModel
 from .errors import Finding
@@ -119,6 +119,13 @@ class Target:
         for replica in self.replicas:
             replica.learned(self.model, embedding_size=embedding_size, matryoshka=matryoshka)
 
-    def post(self, body: RequestModel) -> Flow[Response]:
-        """Send one request; retried, moved to another server, and checked by the gates."""
-        return post(self.context, self.replicas, body)
+    def post(
+        self, body: RequestModel, *, listen: Callable[[], Hear] | None = None
+    ) -> Flow[Response]:
+        """Send one request; retried, moved to another server, and checked by the gates.
+
+        Args:
+            listen: Called before each try, for what hears its answer as that comes: the body of a
+                try that was cut begins anew in the next.
+        """
+        return post(self.context, self.replicas, body, listen)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from ._flow import Flow, Request, Response, Sleep
+from ._flow import Flow, Hear, Request, Response, Sleep
 from ._retry import is_transient, policy
 from .errors import (
     Finding,
@@ -100,8 +100,17 @@ def get(context: Context, replica: Replica, path: str, timeout: float) -> Flow[R
     return exchange(context, (replica,), ask)
 
 
-def post(context: Context, replicas: Sequence[Replica], body: RequestModel) -> Flow[Response]:
-    """Send `body`, as each server's release takes it, to the first of `replicas` that answers."""
+def post(
+    context: Context,
+    replicas: Sequence[Replica],
+    body: RequestModel,
+    listen: Callable[[], Hear] | None = None,
+) -> Flow[Response]:
+    """Send `body`, as each server's release takes it, to the first of `replicas` that answers.
+
+    Args:
+        listen: Called before each try, for what hears its answer as that comes.
+    """
     mixed: tuple[Finding, ...] = ()
     if len(replicas) > 1 and context.options.validation != "off":
         mixed = tuple(differing(body, [replica.info for replica in replicas if replica.info]))
@@ -122,6 +131,7 @@ def post(context: Context, replicas: Sequence[Replica], body: RequestModel) -> F
             timeout=seconds,
             ends=context.ends,
             window=replica.window,
+            hear=listen() if listen else None,
         )
         response = yield from _spelled(replica, body, request)
         return replace(response, findings=findings, release=info.version)

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from .server import ServerVersion
 
 Hide: TypeAlias = Callable[[str], str]
+Hear: TypeAlias = Callable[[bytes], bool]
+"""Is given each part of an answer's body as it comes; False wants no more of it."""
 T = TypeVar("T")
 Result_co = TypeVar("Result_co", covariant=True)
 Body = TypeVar("Body", bound=pydantic.BaseModel)
@@ -143,6 +145,9 @@ class Request(Step[Response]):
         timeout: Seconds for this exchange.
         ends: `clock()` time at which the whole call must be over; None is unbounded.
         window: What bounds the requests in flight to that server; None is the client's bound alone.
+        hear: Hears the body of a 2xx answer as it comes, and returns quickly. If it wants no more,
+            the connection is closed, which ends the work on the server; the `Response` has what
+            came until then.
     """
 
     method: str
@@ -154,6 +159,7 @@ class Request(Step[Response]):
     timeout: float = 600.0
     ends: float | None = None
     window: Window | None = field(default=None, repr=False)
+    hear: Hear | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -102,7 +102,8 @@ class _Own:
         elif request.json is not None:
             body, headers["Content-Type"] = body_of(request.json), "application/json"
         head = self._head(request.method, request.server, request.path, *headers.items())
-        return Call(request, head.hide), Exchange(head.origin, head.of(body), body, ends)
+        exchange = Exchange(head.origin, head.of(body), body, ends, request.hear)
+        return Call(request, head.hide), exchange
 
 
 def _failure(call: Call, exchange: Exchange, error: Exception) -> VLLMModalitiesError:

@@ -11,6 +11,8 @@ import importlib.util
 from collections.abc import Iterable, Mapping
 from functools import cache
 
+from .._flow import Hear
+
 HEAD = 100 * 1024  # bytes that the head of an answer may have, as in httpx
 LARGEST = 2**31  # bytes that an answer may have, so that one without end does not fill the memory
 
@@ -22,21 +24,25 @@ class MalformedError(Exception):
 class Reader(abc.ABC):
     """Reads one answer, to a request that was no HEAD.
 
+    Args:
+        hear: Hears the body of a 2xx answer as it comes.
+
     Attributes:
         status: 0 until the head has come.
         headers: Values by lower-case name; several of one name are joined by commas.
         body: What has come of it.
         begun: Whether anything has come.
-        done: Whether all has come.
+        done: Whether all has come that is wanted.
         reusable: Whether the connection may carry another request after that.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, hear: Hear | None = None) -> None:
         self.status = 0
         self.headers: Mapping[str, str] = {}
         self.body = bytearray()
         self.done = self.reusable = False
         self._size = 0
+        self._hear, self._heard = hear, 0
 
     @property
     def begun(self) -> bool:
@@ -54,6 +60,10 @@ class Reader(abc.ABC):
         if not data and not self.status:
             raise MalformedError("the connection was closed without an answer")
         self._take(data)
+        if self._hear is not None and 200 <= self.status < 300:
+            part, self._heard = bytes(self.body[self._heard :]), len(self.body)
+            if part and not self._hear(part) and not self.done:
+                self.done, self.reusable = True, False
 
     @abc.abstractmethod
     def _take(self, data: memoryview) -> None:
@@ -70,8 +80,8 @@ class Reader(abc.ABC):
 class H11Reader(Reader):
     """Reads by h11."""
 
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, hear: Hear | None = None) -> None:
+        super().__init__(hear)
         import h11
 
         self._h11 = h11
@@ -102,8 +112,8 @@ class H11Reader(Reader):
 class ToolsReader(Reader):
     """Reads by httptools, which calls the `on_` methods."""
 
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, hear: Hear | None = None) -> None:
+        super().__init__(hear)
         import httptools
 
         self._errors = (httptools.HttpParserError, httptools.HttpParserUpgrade)

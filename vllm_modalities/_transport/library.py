@@ -53,7 +53,8 @@ class Borrowed:
             try:
                 call.unpacked()
                 for part in answer.iter_bytes():
-                    _kept(body, part)
+                    if not _kept(call, body, part):
+                        break
                     if time.monotonic() > ends:
                         raise call.late()
             finally:
@@ -86,7 +87,8 @@ class AsyncBorrowed:
                 call.unpacked()
                 async with aclosing(answer.aiter_bytes()) as parts:
                     async for part in parts:
-                        _kept(body, part)
+                        if not _kept(call, body, part):
+                            break
             finally:
                 with anyio.CancelScope(shield=True):
                     await answer.aclose()
@@ -159,10 +161,13 @@ def _translated(library: ModuleType, call: Call) -> Iterator[None]:
         raise call.broken(error)  # noqa: B904 - which says what caused it
 
 
-def _kept(body: bytearray, part: bytes) -> None:
+def _kept(call: Call, body: bytearray, part: bytes) -> bool:
+    """Keep one more part of the body; whether more of it is wanted."""
     body += part
     if len(body) > LARGEST:
         raise MalformedError(f"an answer of more than {LARGEST:,} bytes")
+    hear = call.request.hear
+    return hear is None or not 200 <= call.status < 300 or hear(part)
 
 
 def _result(call: Call, body: bytearray) -> Response:

@@ -13,6 +13,7 @@ from collections import defaultdict, deque
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from .._flow import Hear
 from .connection import Connection, LateError, Resolve, Waiting, connect
 from .http1 import MalformedError, Reader, reader_kind
 
@@ -36,6 +37,7 @@ class Exchange:
     Attributes:
         origin, head, body: The request.
         ends: `time.monotonic()` at which it must be over.
+        hear: Hears the answer as it comes.
         reader: The answer, as far as it has come.
         connecting: Whether no connection was there yet.
     """
@@ -44,6 +46,7 @@ class Exchange:
     head: bytes
     body: bytes
     ends: float
+    hear: Hear | None = None
     reader: Reader | None = None
     connecting: bool = False
 
@@ -97,7 +100,7 @@ class Pool:
         return (yield from self._exchanged(connection, exchange))
 
     def _exchanged(self, connection: Connection, exchange: Exchange) -> Waiting[Reader]:
-        reader = exchange.reader = reader_kind()()
+        reader = exchange.reader = reader_kind()(exchange.hear)
         with self._lock:
             self._busy.add(connection)
         try:
