@@ -171,6 +171,7 @@ def test_every_argument_type_of_a_method_is_explained_or_known() -> None:
         "Any",
         "None",
         "True",
+        "False",
         "Literal",
         "Sequence",
         "Iterable",

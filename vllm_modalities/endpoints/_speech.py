@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
-from pydantic import Field
+from pydantic import Field, FiniteFloat
 
 from .._context import Context, Target
 from .._flow import Flow, Form, Response, Work
@@ -16,9 +17,12 @@ from .._wire import RequestModel
 from .._xargs import XArgs
 from ..errors import Finding
 from ..server import ServerInfo
+from ._asking import fitted, format_of, unread
+from ._chat_speech import chat_of, chats, hearing, said_in_chat
 
 if TYPE_CHECKING:
     from ..audio.reading import AudioSource, Waveform
+    from ..audio.spoken import Spoken
     from ..audio.transcript import Transcript
 
 
@@ -45,6 +49,7 @@ class SpeechRequest(RequestModel):
     repetition_penalty: float | None = None
     use_beam_search: bool | None = None
     n: int | None = Field(default=None, ge=1)
+    stream: bool | None = None
     length_penalty: float | None = None
     seed: int | None = None
     to_language: str | None = None
@@ -52,8 +57,9 @@ class SpeechRequest(RequestModel):
     vllm_xargs: XArgs | None = None
 
     def limits(self, server: ServerInfo) -> Iterable[Finding]:
-        """The language's code, and whether the model is known to hear it."""
+        """The language's code, and what the model is known not to hear or read."""
         code, profile = self.language, server.profile(self.model)
+        yield from unread(profile, self.prompt, self.hotwords)
         if code is None:
             return
         if not re.fullmatch("[a-z]{2,3}", code):
@@ -75,6 +81,16 @@ class SpeechRequest(RequestModel):
     def n_without_beams(self) -> int | None:
         """The number of beams, if there is no beam search."""
         return None if self.use_beam_search else self.n
+
+    @property
+    def is_streamed_beams(self) -> bool:
+        """Whether a stream is asked for that is searched by beams."""
+        return bool(self.stream and self.use_beam_search)
+
+    @property
+    def is_streamed_segments(self) -> bool:
+        """Whether a stream of segments is asked for."""
+        return bool(self.stream) and str(self.response_format).endswith("_json")
 
     @property
     def is_long(self) -> bool:
@@ -120,11 +136,30 @@ def _part(value: Any) -> str | list[str]:
     return [str(item) for item in value] if isinstance(value, list) else str(value)
 
 
+class _Segment(AnswerModel):
+    start: FiniteFloat
+    end: FiniteFloat
+    text: str
+    speaker: str | None = None
+
+
 class SpeechBody(AnswerModel):
-    """The `json` answer of both routes."""
+    """The `json` answer of both routes, and the `diarized_json` of one."""
 
     text: str
     language: str | None = None
+    segments: list[_Segment] | None = None
+
+    def heard(self) -> Spoken:
+        """The words, and who says them when."""
+        from ..audio.spoken import Spoken
+        from ..audio.transcript import Segment
+
+        given = self.segments or ()
+        return Spoken(
+            self.text.strip(),
+            tuple(Segment(s.start, s.end, s.text.strip(), speaker=s.speaker) for s in given),
+        )
 
 
 def written(
@@ -133,6 +168,8 @@ def written(
     audio: AudioSource,
     model: str | None,
     fields: Mapping[str, Any],
+    *,
+    diarize: bool = False,
 ) -> Flow[Transcript]:
     """Send a whole recording as a `kind` of request with these fields, and read the answer.
 
@@ -146,33 +183,61 @@ def written(
         return waveform, encode(waveform)
 
     waveform, content = yield from Work(read)
-    target = yield from context.find(kind, model)
-    request = kind(
-        model=target.model,
-        file=content,
-        duration=waveform.duration,
-        response_format="json",
-        **fields,
-    )
+    target = yield from hearing(context, kind, model)
+    prompt, doubts = yield from fitted(target, fields.get("prompt"))
+    given = {**fields, "prompt": prompt, "response_format": format_of(target, diarize)}
+    request = request_of(target, kind, content, waveform.duration, given)
     response = yield from target.post(request)
-    return _transcript(target, response, waveform)
+    return _transcript(target, response, waveform, doubts)
 
 
-def _transcript(target: Target, response: Response, waveform: Waveform) -> Transcript:
+def request_of(
+    target: Target,
+    kind: type[SpeechRequest],
+    content: bytes,
+    duration: float,
+    fields: Mapping[str, Any],
+) -> RequestModel:
+    """The request that has a recording written down: of this kind, or in a chat."""
+    if chats(target):
+        return chat_of(target, kind.TASK, content, duration, fields)
+    return kind(model=target.model, file=content, duration=duration, **fields)
+
+
+def heard_in(target: Target, response: Response, duration: float) -> tuple[Spoken, str | None]:
+    """What an answer says of `duration` seconds of sound, and its language if it tells."""
+    from ..audio.spoken import spoken
+
+    speech = target.profile.speech
+    grammar = speech.grammar if speech else None
+    if chats(target):
+        text, reason = said_in_chat(response)
+        heard = spoken(text, grammar, duration=duration)
+        cut = (f"the text is cut: the model did not end it by itself ({reason!r})",)
+        return (heard if reason == "stop" else replace(heard, doubts=heard.doubts + cut)), None
+    body = response.parse(SpeechBody)
+    if body.segments is not None:
+        return body.heard(), body.language
+    return spoken(body.text, grammar, duration=duration), body.language
+
+
+def _transcript(
+    target: Target, response: Response, waveform: Waveform, doubts: tuple[Finding, ...]
+) -> Transcript:
     """The result, from the answer to one recording sent whole; whoever asked knows its language."""
     from ..audio.transcript import Segment, Transcript
 
-    body = response.parse(SpeechBody)
-    text = body.text.strip()
+    heard, language = heard_in(target, response, waveform.duration)
+    text = heard.text
     clipped = waveform.clipped
-    warnings = (*waveform.warnings, *words(response.findings))
+    warnings = (*waveform.warnings, *words([*doubts, *response.findings]), *heard.doubts)
     if clipped:
         warnings += (f"{clipped} samples were louder than full scale and are clipped",)
     whole = Segment(start=0.0, end=waveform.duration, text=text)
     return Transcript(
         text=text,
-        segments=(whole,) if text else (),
-        language=body.language,
+        segments=heard.segments or ((whole,) if text else ()),
+        language=language,
         duration=waveform.duration,
         model=target.model,
         warnings=warnings,

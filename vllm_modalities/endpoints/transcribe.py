@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
@@ -36,6 +36,8 @@ def transcribe(
     model: str | None = None,
     language: str | None = None,
     prompt: str | None = None,
+    diarize: bool = False,
+    hotwords: str | Sequence[str] | None = None,
     temperature: float | None = None,
     extra_body: Mapping[str, Any] | None = None,
 ) -> Flow[Transcript]:
@@ -50,7 +52,12 @@ def transcribe(
         language: Code as in ISO 639-1, such as `"en"`; None lets the model find out, which costs
             time and can fail.
         prompt: Words that come before, or names that are hard to spell; models differ in whether
-            they read it.
+            they read it. Of one that is too long for the model the end is kept; one that would
+            replace the model's own instruction is refused.
+        diarize: Tell speakers apart, in `.segments`: `.speaker` is the model's label.
+            MOSS-Transcribe-Diarize does.
+        hotwords: Words to listen for; Fun-ASR reads them, others say in `.warnings` that they do
+            not.
         temperature: 0 (the default) is the most likely text; higher is more random.
         extra_body: Further fields of the request.
 
@@ -60,15 +67,19 @@ def transcribe(
 
     Raises:
         MediaError: There is no such file, or it holds no sound that can be read. Nothing is sent.
-        InvalidRequestError: Longer than the server takes at once. Nothing is sent.
+        InvalidRequestError: Longer than the server takes at once, or the model is known to tell
+            no speakers apart. Nothing is sent.
 
     Source: vLLM 0.32.0 vllm/entrypoints/speech_to_text/transcription/protocol.py.
     """
     fields = {
         "language": language,
         "prompt": prompt,
+        "hotwords": hotwords
+        if hotwords is None or isinstance(hotwords, str)
+        else ",".join(hotwords),
         "temperature": temperature,
         "extra_body": extra_body,
     }
-    heard = yield from written(context, TranscriptionRequest, audio, model, fields)
+    heard = yield from written(context, TranscriptionRequest, audio, model, fields, diarize=diarize)
     return replace(heard, language=heard.language or language)

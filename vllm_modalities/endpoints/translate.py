@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from .._context import Context
 from .._flow import Flow
-from ..errors import Finding
+from ..errors import Finding, ModelUsageWarning
 from ..server import ServerInfo
 from ._speech import SpeechRequest, written
 
@@ -33,7 +33,17 @@ class TranslationRequest(SpeechRequest):
         yield from super().limits(server)
         profile = server.profile(self.model)
         speech, wanted = profile.speech, self.to_language or "en"
-        if speech and speech.translates_into is not None and wanted not in speech.translates_into:
+        if speech and speech.translates_into == ():
+            yield Finding(
+                code="translate-untrained",
+                severity="warning",
+                field="model",
+                message=f"{profile.name} does not translate: what comes back is probably in the"
+                " language that is spoken. openai/whisper-large-v3 translates",
+                source=speech.sources["translates_into"],
+                warns=ModelUsageWarning,
+            )
+        elif speech and speech.translates_into and wanted not in speech.translates_into:
             yield Finding(
                 code="translate-to-language",
                 severity="error",
