@@ -36,7 +36,7 @@ AsyncRun = Callable[[Flow[Any]], Coroutine[Any, Any, Any]]
 _NOTHING = object()
 
 
-class _Begun(Generic[T]):
+class Begun(Generic[T]):
     """A flow under way, and what comes of it, which is there once the event `done` is set."""
 
     def __init__(self, flow: Flow[T], done: Any) -> None:
@@ -66,7 +66,7 @@ def results(run: Run, stream: Stream[T], *, most: int) -> Generator[T, None, Non
     first = next(items, _NOTHING)
     if first is _NOTHING:
         return
-    begun: deque[_Begun[T]] = deque()
+    begun: deque[Begun[T]] = deque()
     with run(stream.begin(first)) as cut, closing(_Threads(run, most)) as threads:
         flows = _flows(cut, first, items)
         while True:
@@ -88,10 +88,10 @@ async def async_results(run: AsyncRun, stream: Stream[T], *, most: int) -> Async
         first = await anext(items, _NOTHING)
         if first is _NOTHING:
             return
-        begun: deque[_Begun[T]] = deque()
+        begun: deque[Begun[T]] = deque()
         with await run(stream.begin(first)) as cut:
             flows = _async_flows(cut, first, items)
-            async with aclosing(flows), aclosing(_Tasks(run)) as tasks:
+            async with aclosing(flows), aclosing(Tasks(run)) as tasks:
                 while True:
                     async for flow in flows:
                         begun.append(tasks.begin(flow))
@@ -158,12 +158,12 @@ class _Threads:
 
     def __init__(self, run: Run, most: int) -> None:
         self._run, self._most = run, most
-        self._waiting: SimpleQueue[_Begun[Any] | None] = SimpleQueue()
+        self._waiting: SimpleQueue[Begun[Any] | None] = SimpleQueue()
         self._idle = threading.Semaphore(0)
         self._started = 0
 
-    def begin(self, flow: Flow[T]) -> _Begun[T]:
-        begun = _Begun(flow, threading.Event())
+    def begin(self, flow: Flow[T]) -> Begun[T]:
+        begun = Begun(flow, threading.Event())
         self._waiting.put(begun)
         if not self._idle.acquire(blocking=False) and self._started < self._most:
             self._started += 1
@@ -192,20 +192,20 @@ class _Threads:
             self._waiting.put(None)
 
 
-class _Tasks:
+class Tasks:
     """Tasks beside the caller's own: an async generator may not yield inside a task group."""
 
     def __init__(self, run: AsyncRun) -> None:
         self._run = run
-        self._running: dict[_Begun[Any], anyio.CancelScope] = {}
+        self._running: dict[Begun[Any], anyio.CancelScope] = {}
 
-    def begin(self, flow: Flow[T]) -> _Begun[T]:
-        begun = _Begun(flow, anyio.Event())
+    def begin(self, flow: Flow[T]) -> Begun[T]:
+        begun = Begun(flow, anyio.Event())
         self._running[begun] = anyio.CancelScope()
         begun.task = _spawned(self._work, begun)
         return begun
 
-    async def _work(self, begun: _Begun[Any]) -> None:
+    async def _work(self, begun: Begun[Any]) -> None:
         try:
             with self._running[begun]:
                 begun.value = await self._run(begun.flow)

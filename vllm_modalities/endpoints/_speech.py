@@ -5,24 +5,21 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
-from pydantic import Field, FiniteFloat
+from pydantic import Field
 
-from .._context import Context, Target
-from .._flow import Flow, Form, Response, Work
-from .._results import AnswerModel, words
+from .._context import Context
+from .._flow import Flow, Form
 from .._wire import RequestModel
 from .._xargs import XArgs
 from ..errors import Finding
 from ..server import ServerInfo
-from ._asking import fitted, format_of, unread
-from ._chat_speech import chat_of, chats, hearing, said_in_chat
+from ._asking import unread
+from ._hearing import asked, heard_in, whole
 
 if TYPE_CHECKING:
-    from ..audio.reading import AudioSource, Waveform
-    from ..audio.spoken import Spoken
+    from ..audio.reading import AudioSource
     from ..audio.transcript import Transcript
 
 
@@ -136,32 +133,6 @@ def _part(value: Any) -> str | list[str]:
     return [str(item) for item in value] if isinstance(value, list) else str(value)
 
 
-class _Segment(AnswerModel):
-    start: FiniteFloat
-    end: FiniteFloat
-    text: str
-    speaker: str | None = None
-
-
-class SpeechBody(AnswerModel):
-    """The `json` answer of both routes, and the `diarized_json` of one."""
-
-    text: str
-    language: str | None = None
-    segments: list[_Segment] | None = None
-
-    def heard(self) -> Spoken:
-        """The words, and who says them when."""
-        from ..audio.spoken import Spoken
-        from ..audio.transcript import Segment
-
-        given = self.segments or ()
-        return Spoken(
-            self.text.strip(),
-            tuple(Segment(s.start, s.end, s.text.strip(), speaker=s.speaker) for s in given),
-        )
-
-
 def written(
     context: Context,
     kind: type[SpeechRequest],
@@ -171,75 +142,8 @@ def written(
     *,
     diarize: bool = False,
 ) -> Flow[Transcript]:
-    """Send a whole recording as a `kind` of request with these fields, and read the answer.
-
-    It is sent as 16 kHz mono FLAC, the one form that every release decodes: 0.16 reads no MP4,
-    0.28 counts the decoded bytes at the file's own rate and channels.
-    """
-    from ..audio.reading import encode, read_audio
-
-    def read() -> tuple[Waveform, bytes]:
-        waveform = read_audio(audio)
-        return waveform, encode(waveform)
-
-    waveform, content = yield from Work(read)
-    target = yield from hearing(context, kind, model)
-    prompt, doubts = yield from fitted(target, fields.get("prompt"))
-    given = {**fields, "prompt": prompt, "response_format": format_of(target, diarize)}
-    request = request_of(target, kind, content, waveform.duration, given)
-    response = yield from target.post(request)
-    return _transcript(target, response, waveform, doubts)
-
-
-def request_of(
-    target: Target,
-    kind: type[SpeechRequest],
-    content: bytes,
-    duration: float,
-    fields: Mapping[str, Any],
-) -> RequestModel:
-    """The request that has a recording written down: of this kind, or in a chat."""
-    if chats(target):
-        return chat_of(target, kind.TASK, content, duration, fields)
-    return kind(model=target.model, file=content, duration=duration, **fields)
-
-
-def heard_in(target: Target, response: Response, duration: float) -> tuple[Spoken, str | None]:
-    """What an answer says of `duration` seconds of sound, and its language if it tells."""
-    from ..audio.spoken import spoken
-
-    speech = target.profile.speech
-    grammar = speech.grammar if speech else None
-    if chats(target):
-        text, reason = said_in_chat(response)
-        heard = spoken(text, grammar, duration=duration)
-        cut = (f"the text is cut: the model did not end it by itself ({reason!r})",)
-        return (heard if reason == "stop" else replace(heard, doubts=heard.doubts + cut)), None
-    body = response.parse(SpeechBody)
-    if body.segments is not None:
-        return body.heard(), body.language
-    return spoken(body.text, grammar, duration=duration), body.language
-
-
-def _transcript(
-    target: Target, response: Response, waveform: Waveform, doubts: tuple[Finding, ...]
-) -> Transcript:
-    """The result, from the answer to one recording sent whole; whoever asked knows its language."""
-    from ..audio.transcript import Segment, Transcript
-
-    heard, language = heard_in(target, response, waveform.duration)
-    text = heard.text
-    clipped = waveform.clipped
-    warnings = (*waveform.warnings, *words([*doubts, *response.findings]), *heard.doubts)
-    if clipped:
-        warnings += (f"{clipped} samples were louder than full scale and are clipped",)
-    whole = Segment(start=0.0, end=waveform.duration, text=text)
-    return Transcript(
-        text=text,
-        segments=heard.segments or ((whole,) if text else ()),
-        language=language,
-        duration=waveform.duration,
-        model=target.model,
-        warnings=warnings,
-        raw=(response.content,) if target.context.options.keep_raw else None,
-    )
+    """Send a whole recording as a `kind` of request with these fields, and read the answer."""
+    sent = yield from asked(context, kind, audio, model, fields, diarize=diarize)
+    response = yield from sent.target.post(sent.request)
+    heard, language = heard_in(sent.target, response, sent.waveform.duration)
+    return whole(sent, response, heard, language=language)

@@ -28,6 +28,11 @@ class TranscriptionRequest(SpeechRequest):
     response_format: Literal["json", "text", "verbose_json", "diarized_json"] | None = None  # type: ignore[assignment]
 
 
+def hotwords_of(given: str | Sequence[str] | None) -> str | None:
+    """Words to listen for, as the field has them."""
+    return given if given is None or isinstance(given, str) else ",".join(given)
+
+
 def transcribe(
     context: Context,
     /,
@@ -75,9 +80,7 @@ def transcribe(
     fields = {
         "language": language,
         "prompt": prompt,
-        "hotwords": hotwords
-        if hotwords is None or isinstance(hotwords, str)
-        else ",".join(hotwords),
+        "hotwords": hotwords_of(hotwords),
         "temperature": temperature,
         "extra_body": extra_body,
     }
