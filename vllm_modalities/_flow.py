@@ -244,7 +244,7 @@ class Live(Generic[T]):
     Attributes:
         source: The caller's; an iterable of bytes, for `AsyncClient` an async one too, is gathered.
         begin: The flow, given the source and what is to be told each text as it comes; that says
-            whether more is wanted.
+            whether more is wanted, also when it is told `""`.
     """
 
     source: Any

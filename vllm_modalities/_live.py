@@ -114,7 +114,8 @@ def _told(run: Run, live: Live[T], result: list[T]) -> Generator[str, None, None
     wanted = True
 
     def tell(text: str) -> bool:
-        texts.put(text)
+        if text:
+            texts.put(text)
         return wanted
 
     begun = Begun(live.begin(source, tell), None)
@@ -145,8 +146,9 @@ async def _async_told(run: AsyncRun, live: Live[T], result: list[T]) -> AsyncGen
     told, texts = anyio.create_memory_object_stream[str](inf)
 
     def tell(text: str) -> bool:
-        told.send_nowait(text)
-        return True
+        if text:
+            told.send_nowait(text)
+        return True  # a caller who leaves cancels the task
 
     async def running(flow: Flow[T]) -> T:
         with told:

@@ -204,8 +204,11 @@ def test_methods_of_the_async_client_are_coroutines_with_the_same_signatures() -
         if name.startswith("_") or name in ("close", "with_options"):
             continue
         twin = getattr(AsyncClient, name)
-        signature = str(inspect.signature(twin)).replace("AsyncIterator[", "Iterator[")
-        assert inspect.iscoroutinefunction(twin) or signature.endswith(" -> 'Iterator[Embeddings]'")
+        signature = re.sub(
+            r"-> 'Async(Iterator|TextStream)\[", r"-> '\1[", str(inspect.signature(twin))
+        )
+        streams = (" -> 'Iterator[Embeddings]'", " -> 'TextStream[Transcript]'")
+        assert inspect.iscoroutinefunction(twin) or signature.endswith(streams)
         assert signature == str(inspect.signature(method)), name
 
 

@@ -29,6 +29,7 @@ from vllm_modalities import (
     Response,
     Scores,
     ServerOverloadedError,
+    TextStream,
     TokenEmbeddings,
     Transcript,
     VLLMModalitiesError,
@@ -39,6 +40,7 @@ from vllm_modalities._flow import said
 from vllm_modalities._sniff import sniff
 from vllm_modalities._transport.http1 import H11Reader, MalformedError, ToolsReader
 from vllm_modalities.audio import reading as sounds
+from vllm_modalities.audio import spoken as speaking
 from vllm_modalities.audio.transcript import Segment
 from vllm_modalities.documents import reading as images
 from vllm_modalities.documents.blocks import Page
@@ -108,6 +110,12 @@ def _transcript(result: Transcript) -> None:
     result.to_srt(), result.to_vtt(), result.to_dict()
 
 
+def _streamed(stream: TextStream[Transcript]) -> Transcript:
+    text = "".join(stream)
+    assert text == stream.result.text
+    return stream.result
+
+
 def _document(result: Document) -> None:
     (page,) = result.pages
     for block in page.blocks:
@@ -169,6 +177,12 @@ ANSWERS: dict[str, Row] = {
         FakeVLLM("speech"),
         "/v1/audio/transcriptions",
         lambda c: c.transcribe(SOUND, language="en"),
+        _transcript,
+    ),
+    "stream_transcription": (
+        FakeVLLM("speech", model="qwen3-asr"),
+        "/v1/audio/transcriptions",
+        lambda c: _streamed(c.stream_transcription(SOUND, language="en")),
         _transcript,
     ),
     "translate": (
@@ -350,6 +364,17 @@ class _Tags(HTMLParser):
 
 
 OURS = {"html", "head", "meta", "title", "style", "body", "h3", "div", "pre", "p", "img"}
+
+
+@target
+def spoken(data: bytes) -> None:
+    """The first byte says how much of the text comes first."""
+    text, early = data[1:].decode("utf-8", "replace"), data[0] if data else 0
+    for kind in ("asr_text", "diarized", None):
+        found = speaking.spoken(text, kind, duration=9.0)
+        assert all(0 <= one.start <= one.end <= 9 for one in found.segments)
+        first = speaking.worded(speaking.settled(text[:early], kind), kind)
+        assert found.text.startswith(first)
 
 
 @target

@@ -11,6 +11,7 @@ from .._events import Events
 from .._flow import Response, said
 from .._results import AnswerModel
 from ..audio.spoken import settled, worded
+from ..errors import ResponseError
 
 if TYPE_CHECKING:
     from ..audio.spoken import Grammar
@@ -45,7 +46,13 @@ class Telling:
         self.tries: list[Listener] = []
 
     def begin(self) -> Listener:
-        """What hears the next try."""
+        """What hears the next try.
+
+        Raises:
+            ResponseError: The caller has left, so that there is none.
+        """
+        if not self._tell(""):
+            raise ResponseError("the stream was left")
         self.tries.append(Listener(self))
         return self.tries[-1]
 

@@ -75,6 +75,7 @@ def test_only_the_transport_opens_sockets() -> None:
 GROUPS = [
     (
         "errors",
+        "_events",
         "_flow",
         "_retry",
         "_places",
@@ -88,7 +89,7 @@ GROUPS = [
     ),
     ("server", "profiles", "_wire", "_results", "vectors", "audio", "documents", "gates"),
     ("_fleet", "_exchange", "_routing", "_context", "_many", "_sizes", "endpoints"),
-    ("_transport", "_drivers", "_stream", "_endpoint", "client"),
+    ("_transport", "_drivers", "_stream", "_live", "_endpoint", "client"),
     ("serving", "bulk", "integrations", "simulator"),
     ("cli", "__main__", "_pytest"),
 ]
