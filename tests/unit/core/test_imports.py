@@ -81,6 +81,7 @@ GROUPS = [
         "_places",
         "_caller",
         "_inputs",
+        "_journal",
         "_printable",
         "_progress",
         "_secrets",
