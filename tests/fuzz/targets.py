@@ -75,7 +75,7 @@ def seeds(name: str) -> dict[str, bytes]:
 # What a server says, read by each method of the client -------------------------------------------
 
 
-SOUND = (np.zeros(160, np.float32), 16_000)
+SOUND = (np.sin(np.arange(1600) / 5).astype(np.float32), 16_000)
 PAGE = Image.new("RGB", (8, 8))
 READER = "deepseek-ai/DeepSeek-OCR"
 

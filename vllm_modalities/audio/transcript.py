@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from .._printable import printable
+from ..errors import VLLMModalitiesError
 from .subtitles import srt, vtt
 
 SHOWN = 40  # characters of the text that a repr quotes
@@ -58,6 +59,7 @@ class Transcript:
         warnings: What was dropped, clipped, repaired or doubtful.
         words: Timed words; empty, since no release of vLLM up to 0.33.0 gives any.
         raw: The server's own answers, with `keep_raw=True`.
+        failures: (number, error) of the pieces that failed; only with `on_error="return"`.
     """
 
     text: str
@@ -68,6 +70,7 @@ class Transcript:
     warnings: tuple[str, ...] = ()
     words: tuple[Word, ...] = ()
     raw: tuple[bytes, ...] | None = None
+    failures: tuple[tuple[int, VLLMModalitiesError], ...] = ()
 
     @classmethod
     def from_segments(
@@ -106,7 +109,7 @@ class Transcript:
         return vtt(self.segments)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values, ready for JSON; without `raw`."""
+        """Plain values, ready for JSON; without `raw` and `failures`."""
         return {
             "text": self.text,
             "segments": [asdict(segment) for segment in self.segments],

@@ -27,10 +27,13 @@ class _Segment(AnswerModel):
     end: FiniteFloat
     text: str
     speaker: str | None = None
+    avg_logprob: float | None = None
+    compression_ratio: float | None = None
+    no_speech_prob: float | None = None
 
 
 class SpeechBody(AnswerModel):
-    """The `json` answer of both routes, and the `diarized_json` of one."""
+    """The `json` and `verbose_json` answers of both routes, and the `diarized_json` of one."""
 
     text: str
     language: str | None = None
@@ -41,11 +44,19 @@ class SpeechBody(AnswerModel):
         from ..audio.spoken import Spoken
         from ..audio.transcript import Segment
 
-        given = self.segments or ()
-        return Spoken(
-            self.text.strip(),
-            tuple(Segment(s.start, s.end, s.text.strip(), speaker=s.speaker) for s in given),
+        segments = (
+            Segment(
+                one.start,
+                one.end,
+                one.text.strip(),
+                one.speaker,
+                one.avg_logprob,
+                one.compression_ratio,
+                one.no_speech_prob,
+            )
+            for one in self.segments or ()
         )
+        return Spoken(self.text.strip(), tuple(segments))
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,26 +1,20 @@
-"""What transcription and translation share: the multipart body, and sending one recording."""
+"""What transcription and translation share: the multipart body."""
 
 from __future__ import annotations
 
 import json
 import re
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from pydantic import Field
 
-from .._context import Context
-from .._flow import Flow, Form
+from .._flow import Form
 from .._wire import RequestModel
 from .._xargs import XArgs
 from ..errors import Finding
 from ..server import ServerInfo
 from ._asking import unread
-from ._hearing import asked, heard_in, whole
-
-if TYPE_CHECKING:
-    from ..audio.reading import AudioSource
-    from ..audio.transcript import Transcript
 
 
 class SpeechRequest(RequestModel):
@@ -32,6 +26,8 @@ class SpeechRequest(RequestModel):
     file: bytes = Field(exclude=True, repr=False, min_length=1)
     duration: float | None = Field(default=None, exclude=True)
     """Seconds of audio in `file`, if known; not sent, but held against the server's limit."""
+    compared: bool = Field(default=False, exclude=True)
+    """Whether whoever asks finds and repairs what `verbose_json` loses; not sent."""
 
     language: str | None = None
     prompt: str | None = None
@@ -100,6 +96,11 @@ class SpeechRequest(RequestModel):
         return self.response_format == "verbose_json"
 
     @property
+    def is_verbose_alone(self) -> bool:
+        """Whether timed segments are asked for, and nobody sees what they lack."""
+        return self.is_verbose and (self.is_long or not self.compared)
+
+    @property
     def is_long_verbose(self) -> bool:
         """Whether timed segments of several chunks are asked for."""
         return self.is_long and self.is_verbose
@@ -131,19 +132,3 @@ def _part(value: Any) -> str | list[str]:
     if isinstance(value, Mapping):
         return json.dumps(value)  # decoded by the server from 0.20.0 on
     return [str(item) for item in value] if isinstance(value, list) else str(value)
-
-
-def written(
-    context: Context,
-    kind: type[SpeechRequest],
-    audio: AudioSource,
-    model: str | None,
-    fields: Mapping[str, Any],
-    *,
-    diarize: bool = False,
-) -> Flow[Transcript]:
-    """Send a whole recording as a `kind` of request with these fields, and read the answer."""
-    sent = yield from asked(context, kind, audio, model, fields, diarize=diarize)
-    response = yield from sent.target.post(sent.request)
-    heard, language = heard_in(sent.target, response, sent.waveform.duration)
-    return whole(sent, response, heard, language=language)

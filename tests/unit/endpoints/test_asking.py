@@ -214,7 +214,7 @@ def test_a_chat_model_that_is_not_known_to_hear_is_not_asked(talk) -> None:
 def test_more_sound_than_a_server_decodes_is_refused_in_a_chat_too(talk) -> None:
     server = chatting()
     with pytest.raises(InvalidRequestError, match="at most 600 s"):
-        talk(server).transcribe((np.zeros(601 * 8_000, np.int16), 8_000))
+        talk(server).transcribe((np.zeros(601 * 8_000, np.int16), 8_000), chunking="server")
     assert server.posts == []
 
 

@@ -252,7 +252,9 @@ def test_more_than_600_s_are_refused_from_0_24_on(kind, version, taken) -> None:
 def test_a_long_recording_is_measured_before_it_is_sent() -> None:
     server = speech()
     with pytest.raises(InvalidRequestError, match=r"601\.0 seconds of audio"):
-        Talker(BLOCKING, server).transcribe((np.zeros(601_000, np.float32), 1_000), language="en")
+        Talker(BLOCKING, server).transcribe(
+            (np.zeros(601_000, np.float32), 1_000), language="en", chunking="server"
+        )
     assert server.posts == []
 
 
