@@ -458,7 +458,7 @@ def test_speakers_of_several_pieces_are_said_to_be_numbered_anew() -> None:
         ("S01", "one two"),
         ("S01", "three"),
     ]
-    assert [one.start for one in transcript.segments] == pytest.approx([0.5, 13.8], abs=0.1)
+    assert [one.start for one in transcript.segments] == pytest.approx([0.5, 14.0], abs=0.1)
     assert "speakers are numbered anew in each of 2 pieces" in transcript.warnings
 
 
