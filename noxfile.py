@@ -14,7 +14,7 @@ nox.needs_version = ">=2024.4"
 
 TEST = ["pytest>=8", "pytest-cov>=5", "hypothesis>=6.100", "trio>=0.25", "httpx2>=2.6"]
 TEST += ["httptools>=0.6.4", "pybase64>=1.4", "trustme>=1"]  # the extra `fast` is tested too
-TEST += ["av>=14"]  # and `media`
+TEST += ["av>=14", "pysubs2>=1.7"]  # and `media` and `subtitles`
 FOLDERS = ("unit", "property", "security", "fuzz", "contract", "docs")
 OFFLINE = tuple(f"tests/{folder}" for folder in FOLDERS)
 PEERS = ["openai", "cohere", "litellm", "baseten-performance-client", "huggingface_hub"]

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any
 
 from .._printable import printable
 from ..errors import VLLMModalitiesError
+from .export import save, table
 from .subtitles import srt, vtt
 
 SHOWN = 40  # characters of the text that a repr quotes
@@ -101,12 +104,29 @@ class Transcript:
         return cls(text, parts, language, duration, model, warnings)
 
     def to_srt(self) -> str:
-        """SubRip subtitles, one a segment; `""` without segments."""
+        """SubRip subtitles: two lines of 42 characters at most, 16 where they are full-width.
+
+        The words of a segment that does not fit into one share its time by their characters.
+        `""` without segments.
+        """
         return srt(self.segments)
 
     def to_vtt(self) -> str:
-        """WebVTT subtitles, one a segment."""
+        """WebVTT subtitles, as for `to_srt`."""
         return vtt(self.segments)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write a file in the format that its name ends in.
+
+        Args:
+            path: Ends in `.txt` (the words), `.json` (all that `to_dict` has), `.srt`, `.vtt`, or
+                what pysubs2 writes (extra `subtitles`), such as `.ass` or `.ttml`.
+
+        Raises:
+            ImportError: It ends in none of the first four, and pysubs2 is not installed.
+            ValueError: pysubs2 does not know the ending either.
+        """
+        save(self, Path(path))
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, ready for JSON; without `raw` and `failures`."""
@@ -119,6 +139,9 @@ class Transcript:
             "model": self.model,
             "warnings": list(self.warnings),
         }
+
+    def _repr_html_(self) -> str:
+        return table(self)
 
     def __repr__(self) -> str:
         line = " ".join(self.text[: 2 * SHOWN].split())

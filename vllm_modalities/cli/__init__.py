@@ -7,6 +7,7 @@ import typer
 from .demo import demo
 from .rerank import rerank, score
 from .simulate import simulate
+from .transcribe import transcribe
 
 app = typer.Typer(
     name="vllm-modalities",
@@ -27,3 +28,4 @@ app.command()(demo)
 app.command()(simulate)
 app.command()(rerank)
 app.command()(score)
+app.command()(transcribe)
