@@ -7,6 +7,7 @@ import json
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Annotated, TypeAlias
 
@@ -43,6 +44,9 @@ def transcribe(
     ] = None,
     translate: Annotated[bool, typer.Option("--translate", help="Write English.")] = False,
     diarize: Annotated[bool, typer.Option("--diarize", help="Tell speakers apart.")] = False,
+    journal: Annotated[
+        bool, typer.Option("--journal", help="Keep finished pieces, so that a killed run goes on.")
+    ] = False,
     model: Annotated[str | None, typer.Option(help="The served model's name.")] = None,
     base_url: Annotated[
         str | None, typer.Option(help="Servers, comma-separated; default $VLLM_BASE_URL.")
@@ -50,8 +54,9 @@ def transcribe(
 ) -> None:
     """Write down what is said in recordings, several of them side by side.
 
-    Without `--srt` and `--vtt` the text is printed. Exit status 1 says that a recording failed, 2
-    that all did because of how they were asked for.
+    Without `--srt` and `--vtt` the text is printed. With `--journal` each recording has a file
+    NAME.journal beside its subtitles, which the same call after a kill goes on from. Exit status 1
+    says that a recording failed, 2 that all did because of how they were asked for.
 
     Example: `vllm-modalities transcribe talk.mp3 interviews/ --srt --language en`
     """
@@ -61,23 +66,26 @@ def transcribe(
     if not paths:
         raise typer.BadParameter("there is no recording")
 
-    def hear(client: Client, path: Path) -> Transcript:
-        if translate:
-            return client.translate(path, language=language, model=model)
-        return client.transcribe(path, language=language, diarize=diarize, model=model)
-
     forms = [form for form, wanted in (("srt", srt), ("vtt", vtt)) if wanted]
     names = _outputs(paths, out)
 
-    def done(client: Client, path: Path) -> Transcript:
-        heard = hear(client, path)
+    def hear(path: Path) -> Transcript:
+        names[path].parent.mkdir(parents=True, exist_ok=True)
+        heard = (client.translate if translate else told_apart)(
+            path,
+            model=model,
+            language=language,
+            timestamps="segment" if forms and not diarize else None,
+            journal=f"{names[path]}.journal" if journal else None,
+            on_error="return",
+        )
         for form in forms:
-            names[path].parent.mkdir(parents=True, exist_ok=True)
             heard.save(f"{names[path]}.{form}")
         return heard
 
     with Client(base_url) as client:
-        outcomes = _side_by_side(paths, lambda path: done(client, path))
+        told_apart = partial(client.transcribe, diarize=diarize)
+        outcomes = _side_by_side(paths, hear)
     failures = _told(outcomes)
     heard = {path: found for path, found in outcomes.items() if isinstance(found, Transcript)}
     if as_json or not forms:
@@ -150,13 +158,16 @@ def _show(heard: Mapping[Path, Transcript], *, titled: bool, as_json: bool) -> N
 
 def _told(outcomes: Mapping[Path, Transcript | Failure]) -> list[Failure]:
     """Say what is doubtful, and what failed."""
-    errors, failures = Console(stderr=True), []
+    errors, failures = Console(stderr=True), list[Failure]()
     for path, found in outcomes.items():
         if isinstance(found, Transcript):
             for warning in found.warnings:
                 errors.print(Text.assemble((f"{path}: {warning}", "yellow")))
+            failed: list[Failure] = [error for _, error in found.failures]
         else:
-            failures.append(found)
-            name = f"{path}: {type(found).__name__}:"
-            errors.print(Text.assemble((name, "red"), f" {printable(str(found))}"))
+            failed = [found]
+        for error in failed:
+            name = f"{path}: {type(error).__name__}:"
+            errors.print(Text.assemble((name, "red"), f" {printable(str(error))}"))
+        failures += failed
     return failures

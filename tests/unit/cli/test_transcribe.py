@@ -16,6 +16,7 @@ from vllm_modalities import Client, cli
 module = importlib.import_module(
     "vllm_modalities.cli.transcribe"
 )  # the package has the function's name
+SPOKEN = (np.sin(np.arange(4_000) / 5) * 9_000).astype(np.int16)
 PATH, TRANSLATIONS = "/v1/audio/transcriptions", "/v1/audio/translations"
 
 
@@ -37,9 +38,8 @@ def talks(tmp_path: Path) -> Path:
     """A folder with two recordings, one of them deeper, and a note."""
     folder = tmp_path / "talks"
     (folder / "more").mkdir(parents=True)
-    samples = np.zeros(4_000, np.int16)
     for name in ("a.wav", "more/b.flac"):
-        soundfile.write(folder / name, samples, 16_000)
+        soundfile.write(folder / name, SPOKEN, 16_000)
     (folder / "note.txt").write_text("no sound")
     return folder
 
@@ -82,10 +82,10 @@ def test_subtitles_are_written_into_a_folder(server, talks) -> None:
 
 
 def test_recordings_of_one_name_do_not_overwrite_each_other(server, talks) -> None:
-    soundfile.write(talks / "a.flac", np.zeros(4_000, np.int16), 16_000)
+    soundfile.write(talks / "a.flac", SPOKEN, 16_000)
     assert run(talks, "--srt").exit_code == 0
     assert {path.name for path in talks.glob("*.srt")} == {"a.flac.srt", "a.wav.srt"}
-    soundfile.write(talks / "more" / "a.wav", np.zeros(4_000, np.int16), 16_000)
+    soundfile.write(talks / "more" / "a.wav", SPOKEN, 16_000)
     done = run(talks, "--srt", "--out", talks / "new")
     assert done.exit_code == 2
     assert "several recordings" in done.stderr
@@ -115,7 +115,7 @@ def test_warnings_name_the_recording(server, talks) -> None:
     server.always(PATH, body({"text": "[0.01][S01] One."}))
     done = run(talks)
     assert done.exit_code == 0
-    assert f"{talks}/a.wav: 1 of 1 segments" in done.stderr
+    assert f"{talks}/a.wav: 0.0 to 0.2 s: 1 of 1 segments" in done.stderr
 
 
 def test_one_recording_that_fails_leaves_the_others(server, talks) -> None:
@@ -124,6 +124,26 @@ def test_one_recording_that_fails_leaves_the_others(server, talks) -> None:
     assert done.exit_code == 1
     assert done.stdout.count("One.") == 2
     assert f"{talks}/broken.mp3: MediaError:" in done.stderr
+
+
+def test_of_a_recording_that_fails_in_part_the_rest_is_written(server, talks) -> None:
+    server.models[0] = {"id": "whisper-base"}
+    minute = np.tile(SPOKEN, 160)
+    minute[320_000:400_000] = 0
+    soundfile.write(talks / "a.wav", minute, 16_000)
+    server.says = "One."
+    server.once(PATH, status(400, "a bad piece"))
+    done = run(talks / "a.wav", "--language", "en", "--vtt")
+    assert done.exit_code == 1
+    assert "a bad piece" in done.stderr
+    assert "One." in (talks / "a.vtt").read_text("utf-8")
+
+
+def test_a_journal_spares_what_is_done(server, talks) -> None:
+    for _ in range(2):
+        assert run(talks / "a.wav", "--journal").exit_code == 0
+    assert len(server.posts) == 1
+    assert (talks / "a.journal").exists()
 
 
 def test_a_server_that_fails_is_exit_status_1(server, talks) -> None:
