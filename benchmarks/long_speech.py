@@ -12,6 +12,7 @@ import io
 import statistics
 import time
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import _prose
@@ -97,10 +98,14 @@ class Table:
     def alone(self, texts: Sequence[str], sounds: Sequence[np.ndarray], language: str) -> None:
         """Each sentence by itself, as one request."""
         began, wrong, count = time.perf_counter(), 0, 0
-        for text, sound in zip(texts, sounds, strict=True):
-            heard = self._client.transcribe((sound, RATE), language=language).text
-            wrong += _prose.errors(_prose.words(text), _prose.words(heard))
-            count += len(_prose.words(text))
+
+        def heard(sound: np.ndarray) -> str:
+            return self._client.transcribe((sound, RATE), language=language).text
+
+        with ThreadPoolExecutor(8) as threads:
+            for text, found in zip(texts, threads.map(heard, sounds), strict=True):
+                wrong += _prose.errors(_prose.words(text), _prose.words(found))
+                count += len(_prose.words(text))
         took = time.perf_counter() - began
         self.tell(f"{len(texts)} of its sentences, each alone", wrong, count, "", took, 0)
 

@@ -100,14 +100,26 @@ def errors(wanted: Sequence[str], heard: Sequence[str]) -> int:
 
 
 def starts_heard(
-    wanted: Sequence[str], starts: Sequence[float], timed: Sequence[tuple[str, float]]
+    texts: Sequence[str], starts: Sequence[float], timed: Sequence[tuple[str, float]]
 ) -> list[float]:
-    """How far off each sentence begins (s), where its first words were heard as a segment's."""
-    heard = [" ".join(words(text)[:3]) for text, _ in timed]
-    asked = [" ".join(words(text)[:3]) for text in wanted]
-    blocks = SequenceMatcher(None, asked, heard, autojunk=False).get_matching_blocks()
-    return [
-        abs(timed[block.b + at][1] - starts[block.a + at])
-        for block in blocks
-        for at in range(block.size)
-    ]
+    """How far off (s) each sentence begins with whose first word a segment begins.
+
+    Args:
+        texts, starts: The sentences, and when each begins.
+        timed: What was heard, in segments, and when each begins.
+    """
+    wanted = {}  # where each sentence begins among all words
+    count = 0
+    for text, start in zip(texts, starts, strict=True):
+        wanted[count] = start
+        count += len(words(text))
+    asked = [word for text in texts for word in words(text)]
+    heard = [word for text, _ in timed for word in words(text)]
+    blocks = SequenceMatcher(None, heard, asked, autojunk=False).get_matching_blocks()
+    spoken = {block.a + at: block.b + at for block in blocks for at in range(block.size)}
+    found, place = [], 0
+    for text, start in timed:
+        if (begun := wanted.get(spoken.get(place, -1))) is not None:
+            found.append(abs(start - begun))
+        place += len(words(text))
+    return found
