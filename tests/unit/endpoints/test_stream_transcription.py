@@ -228,6 +228,11 @@ def parts_of_a_file() -> Iterator[bytes]:
         yield content[start : start + FLAC["part"]]
 
 
+def test_samples_that_are_clipped_are_counted(talk) -> None:
+    _, whole = read(talk(streaming()), (np.array([0.1, 2.0] * 2_000, np.float32), 16_000))
+    assert any("2000 samples were louder" in warning for warning in whole.warnings)
+
+
 def test_a_file_may_come_part_by_part(talk) -> None:
     server = streaming()
     _, whole = read(talk(server), parts_of_a_file())
