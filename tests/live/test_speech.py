@@ -147,7 +147,7 @@ def test_a_stream_says_what_the_whole_answer_says(servers: Rig) -> None:
     url = servers["whisper-base"].base_url
     with Client(url) as client:
         whole = client.transcribe(ASSETS / ENGLISH, language="en", chunking="server")
-        stream = client.stream_transcription(ASSETS / ENGLISH, language="en")
+        stream = client.stream_transcription(ASSETS / ENGLISH, language="en", chunking="server")
         pieces = list(stream)
     assert len(pieces) > 1
     assert "".join(pieces) == stream.result.text == whole.text
@@ -163,7 +163,7 @@ def test_each_chunk_of_a_long_stream_is_told_to_its_end(servers: Rig) -> None:
     clip, rate = soundfile.read(ASSETS / ENGLISH, dtype="float32")
     twice = np.concatenate([clip, np.zeros(30 * rate, np.float32), clip])
     with Client(servers["whisper-base"].base_url) as client:
-        stream = client.stream_transcription((twice, rate), language="en")
+        stream = client.stream_transcription((twice, rate), language="en", chunking="server")
         text = "".join(stream)
     assert words(text).count("museum") == 2
     assert not any("cut" in warning for warning in stream.result.warnings)
@@ -174,7 +174,8 @@ def test_what_a_stream_is_left_in_the_middle_of_ends_on_the_server(servers: Rig)
     url = servers["whisper-base"].base_url
     clip, rate = soundfile.read(ASSETS / ENGLISH, dtype="float32")
     with Client(url) as client:
-        with client.stream_transcription((np.tile(clip, 60), rate), language="en") as stream:
+        long = (np.tile(clip, 60), rate)
+        with client.stream_transcription(long, language="en", chunking="server") as stream:
             assert next(stream)
         for _ in range(100):
             metrics = httpx.get(f"{url}/metrics", trust_env=False).text

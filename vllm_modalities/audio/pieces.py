@@ -52,19 +52,22 @@ class Stretch:
     lively: float = 0.0
 
 
-def stretches(blocks: Iterator[Samples], *, longest: float | None) -> Iterator[Stretch]:
+def stretches(
+    blocks: Iterator[Samples], *, longest: float | None, overlap: bool = True
+) -> Iterator[Stretch]:
     """The whole recording in order: pieces of at most `longest` seconds, and silence between them.
 
     Args:
         blocks: Samples at 16 kHz, in parts of any size.
         longest: At least 5; None leaves the recording whole.
+        overlap: Whether a piece begins inside the last one where nobody pauses.
     """
     if longest is None:
         whole = np.concatenate(list(blocks))
         level = levels(whole)
         yield _measured(Stretch(0, whole), level, level >= _lines(level)[1])
         return
-    yield from _Cutter(blocks, int(longest * SECOND)).stretches()
+    yield from _Cutter(blocks, int(longest * SECOND), OVERLAP if overlap else 0).stretches()
 
 
 def halves(samples: Samples) -> tuple[Samples, Samples]:
@@ -128,8 +131,8 @@ def _pause(quiet: NDArray[np.bool_], low: int, high: int) -> int | None:
 class _Cutter:
     """Holds as much of a recording as is needed to see where to cut it."""
 
-    def __init__(self, blocks: Iterator[Samples], longest: int) -> None:
-        self._blocks, self._longest = blocks, longest
+    def __init__(self, blocks: Iterator[Samples], longest: int, shared: int) -> None:
+        self._blocks, self._longest, self._shared = blocks, longest, shared
         # No more is looked at, however much is there: the same sound gives the same pieces.
         self._seen = (longest + LONG) * FRAME
         self._buffer: Samples = np.empty(0, np.float32)
@@ -181,7 +184,7 @@ class _Cutter:
         if self._is_last:
             return min(int(spoken[-1]) + 1 + PAD, len(voiced)) if len(spoken) else len(voiced), 0
         pause = _pause(quiet, most * 2 // 5, most)
-        return (most, OVERLAP) if pause is None else (pause, 0)
+        return (most, self._shared) if pause is None else (pause, 0)
 
     def _taken(
         self, end: int, level: Levels, voiced: NDArray[np.bool_], shared: int = 0

@@ -68,10 +68,14 @@ class Pieces:
         """
         self._blocks = chain([next(self._blocks)], self._blocks)
 
-    def cut(self, longest: float | None) -> None:
-        """Make pieces of at most `longest` seconds; None sends everything as one."""
+    def cut(self, longest: float | None, *, overlap: bool = True) -> None:
+        """Make pieces of at most `longest` seconds; None sends everything as one.
+
+        Args:
+            overlap: As for `stretches`.
+        """
         self._whole = longest is None
-        self._stretches = stretches(self._blocks, longest=longest)
+        self._stretches = stretches(self._blocks, longest=longest, overlap=overlap)
 
     def take(self) -> Piece | None:
         """The next piece; None after the last, and where there is a fault."""

@@ -11,6 +11,7 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
+from .joining import joined
 from .transcript import Segment
 
 Grammar = Literal["asr_text", "diarized"] | None
@@ -62,7 +63,7 @@ def worded(text: str, grammar: Grammar) -> str:
     if grammar == "asr_text":
         text = TAG.sub("", text)
     if grammar == "diarized":
-        return " ".join(mark.words for mark in _marked(text))
+        return joined(mark.words for mark in _marked(text))
     return text.strip()
 
 

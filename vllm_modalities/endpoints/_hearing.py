@@ -1,25 +1,21 @@
-"""A recording sent to be written down, by a route or in a chat, and what its answer says."""
+"""The request that has sound written down, by a route or in a chat, and what its answer says."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from pydantic import FiniteFloat
 
-from .._context import Context, Target
-from .._flow import Flow, Response, Work
-from .._results import AnswerModel, raw, words
+from .._context import Target
+from .._flow import Response
+from .._results import AnswerModel
 from .._wire import RequestModel
-from ..errors import Finding
-from ._asking import fitted, format_of
-from ._chat_speech import chat_of, chats, hearing, said_in_chat
+from ._chat_speech import chat_of, chats, said_in_chat
 
 if TYPE_CHECKING:
-    from ..audio.reading import AudioSource, Waveform
     from ..audio.spoken import Grammar, Spoken
-    from ..audio.transcript import Transcript
 
 
 class _Segment(AnswerModel):
@@ -59,51 +55,6 @@ class SpeechBody(AnswerModel):
         return Spoken(self.text.strip(), tuple(segments))
 
 
-@dataclass(frozen=True, slots=True)
-class Sent:
-    """A recording and the request that has it written down.
-
-    Attributes:
-        target: The servers.
-        request: To one of the speech routes, or a chat.
-        waveform: The sound.
-        doubts: What was changed about the request.
-    """
-
-    target: Target
-    request: RequestModel
-    waveform: Waveform
-    doubts: tuple[Finding, ...]
-
-
-def asked(
-    context: Context,
-    kind: type[RequestModel],
-    audio: AudioSource,
-    model: str | None,
-    fields: Mapping[str, Any],
-    *,
-    diarize: bool = False,
-) -> Flow[Sent]:
-    """Read a recording, and make the request to have the whole written down.
-
-    It is sent as 16 kHz mono FLAC, the one form that every release decodes: 0.16 reads no MP4,
-    0.28 counts the decoded bytes at the file's own rate and channels.
-    """
-    from ..audio.reading import encode, read_audio
-
-    def read() -> tuple[Waveform, bytes]:
-        waveform = read_audio(audio)
-        return waveform, encode(waveform)
-
-    waveform, content = yield from Work(read)
-    target = yield from hearing(context, kind, model)
-    prompt, doubts = yield from fitted(target, fields.get("prompt"))
-    given = {**fields, "prompt": prompt, "response_format": format_of(target, diarize)}
-    request = request_of(target, kind, content, waveform.duration, given)
-    return Sent(target, request, waveform, doubts)
-
-
 def request_of(
     target: Target,
     kind: type[RequestModel],
@@ -139,31 +90,3 @@ def heard_in(target: Target, response: Response, duration: float) -> tuple[Spoke
     if body.segments is not None:
         return body.heard(), body.language
     return spoken(body.text, grammar, duration=duration), body.language
-
-
-def whole(
-    sent: Sent,
-    response: Response,
-    heard: Spoken,
-    *,
-    language: str | None,
-    doubts: Iterable[str] = (),
-) -> Transcript:
-    """The result of one recording that was sent whole."""
-    from ..audio.transcript import Segment, Transcript
-
-    waveform, clipped = sent.waveform, sent.waveform.clipped
-    warnings = (*waveform.warnings, *words([*sent.doubts, *response.findings]))
-    warnings += (*heard.doubts, *doubts)
-    if clipped:
-        warnings += (f"{clipped} samples were louder than full scale and are clipped",)
-    one = Segment(start=0.0, end=waveform.duration, text=heard.text)
-    return Transcript(
-        text=heard.text,
-        segments=heard.segments or ((one,) if heard.text else ()),
-        language=language,
-        duration=waveform.duration,
-        model=sent.target.model,
-        warnings=warnings,
-        raw=raw([response], sent.target.context.options.keep_raw),
-    )

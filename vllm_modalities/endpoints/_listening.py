@@ -10,6 +10,7 @@ from pydantic import Field
 from .._events import Events
 from .._flow import Response, said
 from .._results import AnswerModel
+from ..audio.joining import joined
 from ..audio.spoken import settled, worded
 from ..errors import ResponseError
 
@@ -32,17 +33,20 @@ class _Chunk(AnswerModel):
 
 
 class Telling:
-    """Tells a growing text. What was told stays, so a second try must begin with the same words.
+    """Tells the text of piece after piece as it grows.
+
+    What was told stays, so a second try must begin with the same words.
 
     Attributes:
+        grammar: How the model's text reads.
         text: What was told.
         tries: What heard each try; the last one counts.
     """
 
     def __init__(self, tell: Callable[[str], bool], grammar: Grammar) -> None:
         self._tell = tell
-        self._grammar: Grammar = grammar
-        self.text = ""
+        self.grammar: Grammar = grammar
+        self.text = self._before = ""
         self.tries: list[Listener] = []
 
     def begin(self) -> Listener:
@@ -58,14 +62,15 @@ class Telling:
 
     def grown(self, heard: str, *, whole: bool = False) -> bool:
         """Tell what is new in it; whether that is wanted, and goes on from what was told."""
-        text = worded(heard if whole else settled(heard, self._grammar), self._grammar)
+        words = worded(heard if whole else settled(heard, self.grammar), self.grammar)
+        text = joined([self._before, words])
         if not text.startswith(self.text):
             return not whole and self.text.startswith(text)
         new, self.text = text[len(self.text) :], text
         return not new or self._tell(new)
 
     def heard(self, response: Response) -> Listener:
-        """The last try, once all of it has come.
+        """The last try, once all of it has come; what is told then is of the next piece.
 
         Raises:
             ResponseError: The stream tells of an error, is none, stops before its end, or says
@@ -78,6 +83,7 @@ class Telling:
             raise response.fault("the stream stopped before its end, which is [DONE]")
         if not self.grown(last.said, whole=True):
             raise response.fault("a stream was cut, and another try said other words")
+        self._before = self.text
         return last
 
 

@@ -81,7 +81,7 @@ def written(
         prompt, notes = yield from fitted(target, fields.get("prompt"))
         fields = {**fields, "prompt": prompt}
         form = format_of(target, asked.diarize)
-        pieces.cut(_longest(target) if asked.chunking == "client" else None)
+        pieces.cut(longest(target) if asked.chunking == "client" else None)
         ahead = yield from Work(lambda: _ahead(pieces))
         joins = Joins(asked.on_segment, words(notes))
         tells = _tells(target)
@@ -109,7 +109,7 @@ def written(
     return replace(settled, failures=tuple(failures))
 
 
-def _longest(target: Target) -> float:
+def longest(target: Target) -> float:
     """Seconds of a piece: a little less than the model and the server take at once."""
     speech = target.profile.speech
     clip = speech.clip if speech and speech.clip else CLIP

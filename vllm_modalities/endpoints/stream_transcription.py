@@ -3,18 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterable, Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, get_args
 
 from .._context import Context
-from .._flow import Flow, Live
-from .._inputs import without
-from ._hearing import asked, grammar_of, whole
+from .._flow import Flow, Live, Response, Work
+from .._inputs import one_of, without
+from .._results import words
+from ..audio.sending import Piece, Pieces
+from ..audio.spoken import spoken
+from ..audio.transcript import Segment, Transcript
+from ._asking import fitted
+from ._chat_speech import hearing
+from ._hearing import grammar_of, request_of
+from ._joins import Joins
 from ._listening import Listener, Telling
+from ._pieces import Heard
+from ._recording import Chunking, longest
 from .transcribe import TranscriptionRequest, hotwords_of
 
 if TYPE_CHECKING:
     from ..audio.reading import AudioSource
-    from ..audio.transcript import Transcript
+    from ..audio.spoken import Grammar
 
 
 def stream_transcription(
@@ -27,16 +37,19 @@ def stream_transcription(
     prompt: str | None = None,
     hotwords: str | Sequence[str] | None = None,
     temperature: float | None = None,
+    chunking: Chunking = "client",
     extra_body: Mapping[str, Any] | None = None,
 ) -> Live[Transcript]:
     """Write down what is said in a recording, and tell the words as the model writes them.
 
-    Leaving the loop, or closing the iterator, closes the connection, and the server stops.
+    It is cut as for `transcribe`, of any length, and its pieces are sent one after another. Words
+    are told at once, so they are neither checked nor asked for again. Leaving the loop, or closing
+    the iterator, closes the connection, and the server stops.
 
     Args:
         audio: As for `transcribe`, or an iterator of the bytes of a file, part by part;
-            `AsyncClient` takes an async iterable of them too. The whole is read first.
-        model, language, prompt, hotwords, temperature, extra_body: As for `transcribe`.
+            `AsyncClient` takes an async iterable of them too. These are gathered first.
+        model, language, prompt, hotwords, temperature, chunking, extra_body: As for `transcribe`.
 
     Returns:
         An iterator of text, an async iterator from `AsyncClient`: joined, it is the whole text.
@@ -51,6 +64,7 @@ def stream_transcription(
     `_speech_to_text_stream_generator`.
     """
     without(extra_body, ("stream", "response_format"))
+    one_of("chunking", chunking, get_args(Chunking))
     fields = {
         "language": language,
         "prompt": prompt,
@@ -61,7 +75,7 @@ def stream_transcription(
     }
 
     def begin(source: Any, tell: Callable[[str], bool]) -> Flow[Transcript]:
-        return _streamed(context, source, tell, model, fields)
+        return _streamed(context, source, tell, model, fields, chunking)
 
     return Live(audio, begin)
 
@@ -72,23 +86,39 @@ def _streamed(
     tell: Callable[[str], bool],
     model: str | None,
     fields: Mapping[str, Any],
+    chunking: Chunking,
 ) -> Flow[Transcript]:
-    from ..audio.spoken import spoken
+    pieces = Pieces(audio)
+    try:
+        yield from Work(pieces.open)
+        target = yield from hearing(context, TranscriptionRequest, model)
+        prompt, notes = yield from fitted(target, fields["prompt"])
+        # No word may be told twice, so pieces do not overlap.
+        pieces.cut(longest(target) if chunking == "client" else None, overlap=False)
+        joins = Joins(None, words(notes))
+        telling = Telling(tell, grammar_of(target))
+        while (piece := (yield from Work(pieces.take))) is not None:
+            sent = {**fields, "prompt": prompt, "response_format": "json"}
+            request = request_of(target, TranscriptionRequest, piece.content, piece.seconds, sent)
+            response = yield from target.post(request, listen=telling.begin)
+            joins.add(piece, _heard(telling.heard(response), response, piece, telling.grammar))
+        if pieces.fault is not None:
+            raise pieces.fault
+    finally:
+        pieces.close()
+    transcript = joins.transcript(pieces, context.options.keep_raw)
+    return replace(transcript, model=target.model, language=fields["language"])
 
-    sent = yield from asked(context, TranscriptionRequest, audio, model, fields)
-    grammar = grammar_of(sent.target)
-    telling = Telling(tell, grammar)
-    response = yield from sent.target.post(sent.request, listen=telling.begin)
-    last = telling.heard(response)
-    heard = spoken(last.said, grammar, duration=sent.waveform.duration)
-    return whole(sent, response, heard, language=fields["language"], doubts=_cut(last))
 
-
-def _cut(heard: Listener) -> list[str]:
-    """Where the model did not end by itself."""
-    count = len(heard.reasons)
-    return [
+def _heard(last: Listener, response: Response, piece: Piece, grammar: Grammar) -> Heard:
+    """What was heard of a piece, and where the model did not end by itself."""
+    found = spoken(last.said, grammar, duration=piece.seconds)
+    count = len(last.reasons)
+    cut = tuple(
         f"the text is cut: the model did not end chunk {place} of {count} by itself ({reason!r})"
-        for place, reason in enumerate(heard.reasons, 1)
+        for place, reason in enumerate(last.reasons, 1)
         if reason != "stop"
-    ]
+    )
+    one = (Segment(0.0, piece.seconds, found.text),) if found.text else ()
+    notes, content = words(response.findings), (response.content,)
+    return Heard(found.segments or one, None, found.doubts + cut, notes, content)

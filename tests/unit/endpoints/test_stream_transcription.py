@@ -26,6 +26,7 @@ from vllm_modalities import (
     ResponseError,
     Transcript,
 )
+from vllm_modalities.audio.reading import Waveform, encode, read_audio
 from vllm_modalities.endpoints._listening import Telling
 
 TONE = (0.5 * np.sin(np.arange(4_000)) * 32_767).astype(np.int16)
@@ -96,8 +97,8 @@ def test_each_chunk_s_own_end_is_not_the_end(talk) -> None:
     _, whole = read(talk(streaming(content)))
     assert whole.text == "One two three"
     assert [warning for warning in whole.warnings if "cut" in warning] == [
-        "the text is cut: the model did not end chunk 1 of 3 by itself ('length')",
-        "the text is cut: the model did not end chunk 3 of 3 by itself ('length')",
+        "0.0 to 0.2 s: the text is cut: the model did not end chunk 1 of 3 by itself ('length')",
+        "0.0 to 0.2 s: the text is cut: the model did not end chunk 3 of 3 by itself ('length')",
     ]
 
 
@@ -221,8 +222,6 @@ FLAC = {"part": 100}
 
 
 def parts_of_a_file() -> Iterator[bytes]:
-    from vllm_modalities.audio.reading import encode, read_audio
-
     content = encode(read_audio(SOUND))
     for start in range(0, len(content), FLAC["part"]):
         yield content[start : start + FLAC["part"]]
@@ -231,6 +230,55 @@ def parts_of_a_file() -> Iterator[bytes]:
 def test_samples_that_are_clipped_are_counted(talk) -> None:
     _, whole = read(talk(streaming()), (np.array([0.1, 2.0] * 2_000, np.float32), 16_000))
     assert any("2000 samples were louder" in warning for warning in whole.warnings)
+
+
+TALK = np.tile(np.concatenate([np.tile(TONE, 60), np.zeros(16_000, np.int16)]), 4)
+"""A minute of sound with four pauses."""
+
+
+def test_a_long_recording_is_told_piece_by_piece(talk) -> None:
+    server = FakeVLLM("speech", says="One two.")
+    pieces, whole = read(talk(server), (TALK, 16_000), language="en")
+    count = len(server.posts)
+    assert count > 2
+    assert "".join(pieces) == whole.text == " ".join(["One two."] * count)
+    starts = [segment.start for segment in whole.segments]
+    assert len(starts) == count
+    assert starts == sorted(set(starts))
+    assert all(a.end <= b.start for a, b in pairwise(whole.segments))
+
+
+def test_where_nobody_pauses_no_sound_is_sent_twice(talk) -> None:
+    server = FakeVLLM("speech", says="One.")
+    _, whole = read(talk(server), (np.tile(TONE, 200), 16_000), language="en")
+    assert len(server.posts) > 1
+    ends = [segment.end for segment in whole.segments]
+    assert [0.0, *ends[:-1]] == pytest.approx([segment.start for segment in whole.segments])
+
+
+def test_a_recording_is_sent_whole_when_that_is_asked_for(talk) -> None:
+    server = streaming()
+    _, whole = read(talk(server), (TALK, 16_000), chunking="server")
+    assert len(server.posts) == 1
+    assert whole.segments[0].end == whole.duration == 64.0
+    with pytest.raises(InvalidRequestError, match="chunking"):
+        read(talk(server), chunking="nobody")
+
+
+def test_silence_is_not_sent(talk) -> None:
+    server = streaming()
+    pieces, whole = read(talk(server), (np.zeros(16_000, np.int16), 16_000))
+    assert (pieces, whole.text, server.posts) == ([], "", [])
+    assert any("nothing was sent" in warning for warning in whole.warnings)
+
+
+def test_what_comes_before_the_fault_of_a_file_is_told_first() -> None:
+    content = encode(Waveform(TALK / np.float32(32_768), 16_000))
+    told: list[str] = []
+    talker = Talker(BLOCKING, FakeVLLM("speech", says="One."))
+    with pytest.raises(MediaError):
+        told.extend(talker.client.stream_transcription(content[: len(content) * 3 // 4]))
+    assert told[0] == "One."
 
 
 def test_a_file_may_come_part_by_part(talk) -> None:
