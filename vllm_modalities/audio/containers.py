@@ -41,14 +41,14 @@ class Container:
                 f"{given.name} is {given.kind}, which takes PyAV to read: pip install"
                 " 'vllm-modalities[media]', or convert it, as with `ffmpeg -i IN OUT.flac`"
             ) from None
-        self._given, self._fault = given, av.FFmpegError
+        self._given, self._fault = given, av.error.FFmpegError
         self._frames = 0
         with ExitStack() as opened:
             try:
                 self._file = opened.enter_context(
                     av.open(given.file, "r", metadata_errors="ignore")
                 )
-            except av.FFmpegError as error:
+            except av.error.FFmpegError as error:
                 raise self._undecodable(error) from error
             if not self._file.streams.audio:
                 raise MediaError(f"{given.name} is {given.kind} without a track of sound.")
@@ -116,7 +116,7 @@ class Container:
         middle = full if shaped.dtype.kind == "u" else 0.0
         return ((shaped - middle) / full).astype(np.float32)
 
-    def _undecodable(self, error: av.FFmpegError) -> MediaError:
+    def _undecodable(self, error: av.error.FFmpegError) -> MediaError:
         given, after = (
             self._given,
             f" after {self._frames / self.rate:.2f} s" if self._frames else "",
