@@ -15,6 +15,7 @@ nox.needs_version = ">=2024.4"
 TEST = ["pytest>=8", "pytest-cov>=5", "hypothesis>=6.100", "trio>=0.25", "httpx2>=2.6"]
 TEST += ["httptools>=0.6.4", "pybase64>=1.4", "trustme>=1"]  # the extra `fast` is tested too
 TEST += ["pypdfium2>=5.0"]  # and `pdf`
+TEST += ["av>=14", "pysubs2>=1.7"]  # and `media` and `subtitles`
 FOLDERS = ("unit", "property", "security", "fuzz", "contract", "docs")
 OFFLINE = tuple(f"tests/{folder}" for folder in FOLDERS)
 PEERS = ["openai", "cohere", "litellm", "baseten-performance-client", "huggingface_hub"]
@@ -170,6 +171,15 @@ def matrix(session: nox.Session) -> None:
     session.env["PYTHONPATH"] = "tests"
     session.run("python", "-m", "contract.record", *session.posargs)
     session.run("python", "-m", "contract.pages")
+
+
+@nox.session(name="live-long")
+def live_long(session: nox.Session) -> None:
+    """Minutes of speech on a real Whisper server; needs espeak-ng; takes an hour on two cores."""
+    session.install("-e", ".[media]", *TEST)
+    session.run(
+        "python", "benchmarks/long_speech.py", *session.posargs, env={"PYTHONPATH": "tests/live"}
+    )
 
 
 @nox.session

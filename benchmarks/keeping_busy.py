@@ -41,12 +41,11 @@ SAID: dict[str, object] = {
 class Plan:
     """When each request is over, and how much work that was in how long."""
 
-    def __init__(self) -> None:
-        self._free = [0.0] * SLOTS
+    def __init__(self, slots: int = SLOTS) -> None:
+        self._free = [0.0] * slots
         self._work, self._first, self._last = 0.0, float("inf"), 0.0
 
-    def over(self, now: float, tokens: int) -> float:
-        takes = PER_REQUEST + tokens * PER_TOKEN
+    def over(self, now: float, takes: float) -> float:
         end = max(now, self._free[0]) + takes
         heapq.heapreplace(self._free, end)
         self._work += takes
@@ -55,7 +54,7 @@ class Plan:
 
     def busy(self) -> float:
         """The part of its capacity that was used from the first request to the end of the last."""
-        return self._work / (SLOTS * (self._last - self._first))
+        return self._work / (len(self._free) * (self._last - self._first))
 
 
 @cache
@@ -89,7 +88,8 @@ class Server:
             return whole(SAID[path])
         asked = json.loads(body)
         texts: list[str] = asked["input"]
-        end = self._plan.over(time.monotonic(), sum(map(len, texts)) // 5)
+        takes = PER_REQUEST + sum(map(len, texts)) // 5 * PER_TOKEN
+        end = self._plan.over(time.monotonic(), takes)
         await asyncio.sleep(max(end - time.monotonic(), 0))
         if asked["encoding_format"] == "bytes_only":
             return raw(len(texts))

@@ -208,6 +208,16 @@ def same(value: object) -> Answer:
     return body(value)(Answer())
 
 
+def streamed(text: str) -> Answer:
+    """The text as a stream, a word an event."""
+    words = [f" {word}" for word in text.split()]
+    chunks = [{"choices": [{"delta": {"content": word}}]} for word in words]
+    chunks.append({"choices": [{"delta": {"content": ""}, "finish_reason": "stop"}]})
+    lines = [f"data: {json.dumps(chunk)}\n\n" for chunk in chunks]
+    content = "".join([*lines, "data: [DONE]\n\n"]).encode()
+    return Answer(200, content, {"content-type": "text/event-stream"})
+
+
 @dataclass
 class FakeVLLM:
     """One server: `once` and `always` put faults into the answers at a path or to a text.
@@ -301,6 +311,8 @@ class FakeVLLM:
 
     def _serve(self, path: str, asked: Any) -> Answer:
         if path.startswith("/v1/audio/"):  # a form
+            if isinstance(asked, bytes) and b'name="stream"' in asked:
+                return streamed(self.says or "")
             return same({"text": self.says})
         if not isinstance(asked, dict):  # what is answered is the test's own to say
             return same({})

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from ._flow import Response
     from ._inputs import ImageURL
+    from ._live import AsyncTextStream, TextStream
     from ._results import Usage
     from .audio.transcript import Segment, Transcript
     from .client import AsyncClient, Client
@@ -61,6 +62,7 @@ __all__ = [
     "APIStatusError",
     "APITimeoutError",
     "AsyncClient",
+    "AsyncTextStream",
     "AuthenticationError",
     "BadRequestError",
     "Block",
@@ -101,6 +103,7 @@ __all__ = [
     "ServerOverloadedError",
     "ServerVersion",
     "SparseEmbeddings",
+    "TextStream",
     "TokenClassifyRequest",
     "TokenEmbedRequest",
     "TokenEmbeddings",
@@ -121,6 +124,7 @@ __all__ = [
 _HOMES = {
     "_flow": ("Response",),
     "_inputs": ("ImageURL",),
+    "_live": ("AsyncTextStream", "TextStream"),
     "_results": ("Usage",),
     "audio.transcript": ("Segment", "Transcript"),
     "client": ("AsyncClient", "Client"),

@@ -1,4 +1,6 @@
-"""`Endpoint` makes one flow a method of both clients, `StreamEndpoint` one that yields results."""
+"""`Endpoint` makes one flow a method of both clients; a `StreamEndpoint` yields results, a
+`LiveEndpoint` text.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,8 @@ from typing import (
 
 if TYPE_CHECKING:
     from ._context import Context
-    from ._flow import Flow, Stream
+    from ._flow import Flow, Live, Stream
+    from ._live import AsyncTextStream, TextStream
     from .client import AsyncClient, Client
 
 P = ParamSpec("P")
@@ -112,6 +115,28 @@ class StreamEndpoint(_Method[P, T]):
     def __get__(
         self, client: AsyncClient, owner: type[Any]
     ) -> Callable[P, AsyncGenerator[T, None]]: ...
+    @overload
+    def __get__(self, client: None, owner: type[Any]) -> Callable[..., Any]: ...
+    def __get__(self, client: Client | AsyncClient | None, owner: type[Any]) -> Callable[..., Any]:
+        return self._bound(client, owner)
+
+
+class LiveEndpoint(_Method[P, T]):
+    """A result whose text is told while it comes, as a method that gives an iterator of it."""
+
+    def __init__(self, live: Callable[Concatenate[Context, P], Live[T]]) -> None:
+        def blocking(self: Any, /, *args: P.args, **kwargs: P.kwargs) -> Any:
+            return self._live(live, *args, **kwargs)
+
+        def asynchronous(self: Any, /, *args: P.args, **kwargs: P.kwargs) -> Any:
+            return self._live(live, *args, **kwargs)
+
+        super().__init__(live, blocking, asynchronous, ("TextStream[{}]", "AsyncTextStream[{}]"))
+
+    @overload
+    def __get__(self, client: Client, owner: type[Any]) -> Callable[P, TextStream[T]]: ...
+    @overload
+    def __get__(self, client: AsyncClient, owner: type[Any]) -> Callable[P, AsyncTextStream[T]]: ...
     @overload
     def __get__(self, client: None, owner: type[Any]) -> Callable[..., Any]: ...
     def __get__(self, client: Client | AsyncClient | None, owner: type[Any]) -> Callable[..., Any]:

@@ -243,6 +243,20 @@ class Stream(Generic[T]):
 
 
 @dataclass(frozen=True, slots=True)
+class Live(Generic[T]):
+    """One result whose text is told while it comes.
+
+    Attributes:
+        source: The caller's; an iterable of bytes, for `AsyncClient` an async one too, is gathered.
+        begin: The flow, given the source and what is to be told each text as it comes; that says
+            whether more is wanted, also when it is told `""`.
+    """
+
+    source: Any
+    begin: Callable[[Any, Callable[[str], bool]], Flow[T]]
+
+
+@dataclass(frozen=True, slots=True)
 class Done(Generic[T]):
     """What `step` returns when a flow has finished."""
 

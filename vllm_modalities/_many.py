@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from typing import Literal, Protocol, TypeVar
+from collections.abc import Callable, Iterator, Sequence, Sized
+from typing import Literal, TypeVar, cast
 
 from ._flow import Flow, Together
 from .errors import (
@@ -33,11 +33,7 @@ are at fault, and no further batch begins. So a server that is down gets at most
 (max_concurrency + IN_A_ROW - 1) * (1 + max_retries) requests of a call, however many its items."""
 
 
-class _Many(Protocol):
-    def __len__(self) -> int: ...
-
-
-R = TypeVar("R", bound=_Many)
+R = TypeVar("R")
 
 
 def batches(sizes: Sequence[int], *, count: int, size: int) -> Iterator[range]:
@@ -66,7 +62,7 @@ def is_shared(error: VLLMModalitiesError) -> bool:
     )
 
 
-class _Streak:
+class Streak:
     """How many batches have failed in a row, by no fault of their items."""
 
     def __init__(self) -> None:
@@ -96,7 +92,7 @@ def each(
     Returns:
         (position, error) of each item that failed, by position.
     """
-    streak = _Streak()
+    streak = Streak()
 
     def stop(error: VLLMModalitiesError) -> bool:
         return on_error == "raise" or is_shared(error) or streak.is_too_long(error)
@@ -129,7 +125,7 @@ def settle(
     """
     if not failures:
         return results
-    first, count = failures[0][1], len(results) if count is None else count
+    first, count = failures[0][1], len(cast("Sized", results)) if count is None else count
     words = {
         "out of time" if isinstance(error, APITimeoutError) else str(error) for _, error in failures
     }
@@ -141,7 +137,7 @@ def settle(
 
 
 def _batch(
-    batch: Sequence[int], run: Run, harmless: Ask, streak: _Streak, on_error: OnError
+    batch: Sequence[int], run: Run, harmless: Ask, streak: Streak, on_error: OnError
 ) -> Flow[list[Failure]]:
     try:
         failures = yield from run(batch)

@@ -9,11 +9,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import Enum
-from io import BytesIO
+from io import BufferedReader, BytesIO, RawIOBase
 from pathlib import Path
-from typing import BinaryIO, TypeAlias
+from typing import TYPE_CHECKING, BinaryIO, TypeAlias
 
 from .errors import MediaError
+
+if TYPE_CHECKING:
+    from _typeshed import WriteableBuffer
 
 HEAD = 4096  # bytes that are looked at
 QUOTED = 40  # characters of a text that a message quotes
@@ -143,10 +146,36 @@ def _open(source: ByteSource) -> tuple[BinaryIO, str]:
         raise MediaError(
             f"cannot read {type(source).__name__}: give a path, bytes or an open binary file."
         )
+    if isinstance(source, BytesIO | BufferedReader) and source.seekable():
+        rest = _Rest(source)
+        size = rest.seek(0, os.SEEK_END)
+        rest.seek(0)
+        return BufferedReader(rest), f"the open file ({size:,} bytes)"
     content: object = source.read()
     if not isinstance(content, bytes):
         raise MediaError("the open file gives text, not bytes: open it with mode 'rb'.")
     return BytesIO(content), f"the open file ({len(content):,} bytes)"
+
+
+class _Rest(RawIOBase):
+    """What is left of a file that the caller opened, which stays open."""
+
+    def __init__(self, file: BytesIO | BufferedReader) -> None:
+        self._file, self._start = file, file.tell()
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
+        base = self._start if whence == os.SEEK_SET else 0
+        return self._file.seek(base + offset, whence) - self._start
+
+    def readinto(self, buffer: WriteableBuffer) -> int:
+        count: int = self._file.readinto(buffer)
+        return count
 
 
 def _open_path(path: str) -> tuple[BinaryIO, str]:

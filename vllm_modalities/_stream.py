@@ -36,7 +36,7 @@ AsyncRun = Callable[[Flow[Any]], Coroutine[Any, Any, Any]]
 _NOTHING = object()
 
 
-class _Begun(Generic[T]):
+class Begun(Generic[T]):
     """A flow under way, and what comes of it, which is there once it has `ended`.
 
     `done` is set then: an event of its own, or a bell that all flows ring where none has to wait
@@ -61,7 +61,7 @@ class _Begun(Generic[T]):
         return result
 
 
-class _Line(deque[_Begun[T]]):
+class _Line(deque[Begun[T]]):
     """The flows that are begun and not handed over yet, oldest first."""
 
     def __init__(self, ordered: bool, most: int) -> None:
@@ -124,7 +124,7 @@ async def async_results(run: AsyncRun, stream: Stream[T], *, most: int) -> Async
         bell = None if stream.ordered else _AsyncBell()
         with await run(stream.begin(first)) as cut:
             flows = _async_flows(cut, first, items)
-            async with aclosing(flows), aclosing(_Tasks(run, bell)) as tasks:
+            async with aclosing(flows), aclosing(Tasks(run, bell)) as tasks:
                 while True:
                     async for flow in flows:
                         line.append(tasks.begin(flow))
@@ -218,12 +218,12 @@ class _Threads:
 
     def __init__(self, run: Run, most: int, bell: _Bell | None) -> None:
         self._run, self._most, self._bell = run, most, bell
-        self._waiting: SimpleQueue[_Begun[Any] | None] = SimpleQueue()
+        self._waiting: SimpleQueue[Begun[Any] | None] = SimpleQueue()
         self._idle = threading.Semaphore(0)
         self._started = 0
 
-    def begin(self, flow: Flow[T]) -> _Begun[T]:
-        begun = _Begun(flow, self._bell or threading.Event())
+    def begin(self, flow: Flow[T]) -> Begun[T]:
+        begun = Begun(flow, self._bell or threading.Event())
         self._waiting.put(begun)
         if not self._idle.acquire(blocking=False) and self._started < self._most:
             self._started += 1
@@ -252,20 +252,20 @@ class _Threads:
             self._waiting.put(None)
 
 
-class _Tasks:
+class Tasks:
     """Tasks beside the caller's own: an async generator may not yield inside a task group."""
 
     def __init__(self, run: AsyncRun, bell: _AsyncBell | None = None) -> None:
         self._run, self._bell = run, bell
-        self._running: dict[_Begun[Any], anyio.CancelScope] = {}
+        self._running: dict[Begun[Any], anyio.CancelScope] = {}
 
-    def begin(self, flow: Flow[T]) -> _Begun[T]:
-        begun = _Begun(flow, self._bell or anyio.Event())
+    def begin(self, flow: Flow[T]) -> Begun[T]:
+        begun = Begun(flow, self._bell or anyio.Event())
         self._running[begun] = anyio.CancelScope()
         begun.task = _spawned(self._work, begun)
         return begun
 
-    async def _work(self, begun: _Begun[Any]) -> None:
+    async def _work(self, begun: Begun[Any]) -> None:
         try:
             with self._running[begun]:
                 begun.value = await self._run(begun.flow)

@@ -11,10 +11,11 @@ from typing import Any, ClassVar, Concatenate, ParamSpec, Self, TypeVar
 from ._caller import caller
 from ._context import Context, Options, Transport
 from ._drivers import AsyncDriver, Driver
-from ._endpoint import Endpoint, StreamEndpoint
+from ._endpoint import Endpoint, LiveEndpoint, StreamEndpoint
 from ._fleet import BaseURL, Fleet, replicas_of
-from ._flow import Flow, Stream
+from ._flow import Flow, Live, Stream
 from ._inputs import at_least, invalid
+from ._live import AsyncTextStream, TextStream
 from ._secrets import APIKey, check_key
 from ._stream import async_results, results
 from ._transport import AsyncTransport, SyncTransport
@@ -30,6 +31,7 @@ from .endpoints.rerank import rerank
 from .endpoints.score import score
 from .endpoints.send import send
 from .endpoints.servers import servers
+from .endpoints.stream_transcription import stream_transcription
 from .endpoints.token_classify import token_classify
 from .endpoints.transcribe import transcribe
 from .endpoints.translate import translate
@@ -59,6 +61,7 @@ class _Endpoints:
     token_classify = Endpoint(token_classify)
     transcribe = Endpoint(transcribe)
     translate = Endpoint(translate)
+    stream_transcription = LiveEndpoint(stream_transcription)
     ocr = Endpoint(ocr)
     ocr_iter = StreamEndpoint(ocr_iter)
     send = Endpoint(send)
@@ -219,6 +222,14 @@ class Client(_Endpoints):
         stream = self._begin(build, *args, **kwargs)
         return results(self._driver.run, stream, most=self._max_concurrency)
 
+    def _live(
+        self,
+        build: Callable[Concatenate[Context, P], Live[T]],
+        *args: P.args,
+        **kwargs: P.kwargs,
+    ) -> TextStream[T]:
+        return TextStream(self._driver.run, self._begin(build, *args, **kwargs))
+
     def close(self) -> None:
         """Close the connections; the client cannot be used afterwards."""
         self._driver.transport.close()
@@ -263,6 +274,14 @@ class AsyncClient(_Endpoints):
     ) -> AsyncGenerator[T, None]:
         stream = self._begin(build, *args, **kwargs)
         return async_results(self._driver.run, stream, most=self._max_concurrency)
+
+    def _live(
+        self,
+        build: Callable[Concatenate[Context, P], Live[T]],
+        *args: P.args,
+        **kwargs: P.kwargs,
+    ) -> AsyncTextStream[T]:
+        return AsyncTextStream(self._driver.run, self._begin(build, *args, **kwargs))
 
     async def close(self) -> None:
         """Close the connections; the client cannot be used afterwards."""

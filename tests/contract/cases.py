@@ -58,5 +58,6 @@ UNSEEN = {
     "speech-language-assumed": "wants a model that assumes a language",
     "speech-language-english": "before 0.20.0 only",
     "speech-language-ignored": "wants Qwen3-ASR",
+    "speech-prompt-dropped": "wants Qwen3-ASR",
 }
 """The rows that none of these servers can show, and why."""

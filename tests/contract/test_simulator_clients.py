@@ -34,6 +34,7 @@ CALLS: dict[str, Callable[[Any], Any]] = {
     "classify": lambda c: c.classify(TEXTS, model="classifier"),
     "transcribe": lambda c: c.transcribe(SOUND, language="en"),
     "translate": lambda c: c.translate(SOUND, language="de"),
+    "stream_transcription": lambda c: c.stream_transcription(SOUND, language="en"),
     "ocr": lambda c: c.ocr(page(), max_tokens=200),
     "ocr_iter": lambda c: c.ocr_iter([page(), page()], max_tokens=200),
     "send": lambda c: c.send(EmbeddingRequest(model="minilm", input=("a cat",))),
@@ -51,6 +52,9 @@ CHECKS: dict[str, Callable[[Any], bool]] = {
     "classify": lambda found: found.probs.shape == (2, 3),
     "transcribe": lambda found: found.text.startswith("This is a simulated transcript"),
     "translate": lambda found: found.text.startswith("This is a simulated transcript"),
+    "stream_transcription": lambda found: "".join(found).startswith(
+        "This is a simulated transcript"
+    ),
     "ocr": lambda found: found.pages[0].finish_reason == "stop" and len(found.pages[0].blocks) == 3,
     "ocr_iter": lambda found: [(one.source, len(one.blocks)) for one in found] == [(0, 3), (1, 3)],
     "send": lambda found: found.status == 200,

@@ -144,12 +144,14 @@ def test_the_types_named_in_signatures_are_spelled_out_as_they_are() -> None:
     from vllm_modalities._many import OnError
     from vllm_modalities._progress import Progress
     from vllm_modalities.endpoints._embedding import Truncate
+    from vllm_modalities.endpoints._recording import Chunking, OnSegment, Timestamps
     from vllm_modalities.gates import Validation
     from vllm_modalities.vectors.precision import DType
 
     page = (DOCS / "reference" / "clients.md").read_text("utf-8")
     told = dict(re.findall(r"py:type:: (\w+)\n   :canonical: (.+)", page))
     names = {"Sequence": Sequence, "Mapping": Mapping, "Literal": Literal, "Callable": Callable}
+    names |= {"Segment": vllm_modalities.Segment}
     real = {
         "BaseURL": BaseURL,
         "Transport": Transport,
@@ -158,6 +160,9 @@ def test_the_types_named_in_signatures_are_spelled_out_as_they_are() -> None:
         "Truncate": Truncate,
         "DType": DType,
         "Progress": Progress,
+        "Timestamps": Timestamps,
+        "Chunking": Chunking,
+        "OnSegment": OnSegment,
     }
     assert {name: eval(told[name], names) for name in real} == real
 
@@ -204,8 +209,14 @@ def test_methods_of_the_async_client_are_coroutines_with_the_same_signatures() -
         if name.startswith("_") or name in ("close", "with_options"):
             continue
         twin = getattr(AsyncClient, name)
-        signature = str(inspect.signature(twin)).replace("AsyncIterator[", "Iterator[")
-        streams = (" -> 'Iterator[Embeddings]'", " -> 'Iterator[Page]'")
+        signature = re.sub(
+            r"-> 'Async(Iterator|TextStream)\[", r"-> '\1[", str(inspect.signature(twin))
+        )
+        streams = (
+            " -> 'Iterator[Embeddings]'",
+            " -> 'Iterator[Page]'",
+            " -> 'TextStream[Transcript]'",
+        )
         assert inspect.iscoroutinefunction(twin) or signature.endswith(streams)
         assert signature == str(inspect.signature(method)), name
 

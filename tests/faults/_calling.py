@@ -20,11 +20,13 @@ from faults._server import BOUND
 
 from vllm_modalities import (
     AsyncClient,
+    AsyncTextStream,
     Client,
     Document,
     Embeddings,
     Page,
     PartialFailureError,
+    TextStream,
     VLLMModalitiesError,
 )
 
@@ -81,7 +83,7 @@ class Caller:
 
     def __call__(self, row: Row, **options: Any) -> Any:
         client = self.client.with_options(**options)
-        return row.read(self.do(called(client, row)))
+        return row.read(self.do(whole(called(client, row))))
 
     def tasks(self) -> int:
         """How many tasks there are, after those that only tidy up have had their turns."""
@@ -97,6 +99,20 @@ class Caller:
         self.do(self.client.close())
         if self._runner is not None:
             self._runner.close()
+
+
+def whole(made: Any) -> Any:
+    """What a method gives, or what a stream has in the end."""
+    if isinstance(made, TextStream):
+        assert "".join(made) == made.result.text
+        return made.result
+    return _whole(made) if isinstance(made, AsyncTextStream) else made
+
+
+async def _whole(stream: AsyncTextStream[Any]) -> Any:
+    async with stream:
+        assert "".join([text async for text in stream]) == stream.result.text
+    return stream.result
 
 
 @contextmanager

@@ -308,6 +308,8 @@ def in_rows(edit: Callable[[list[Any]], object]) -> Edit:
         if is_bytes(answer):
             rows: list[Any] = list(np.frombuffer(answer.content, "<f4").reshape(COUNT, -1).copy())
             return None if edit(rows) is None else np.concatenate(rows).tobytes()
+        if answer.headers.get("content-type") == "text/event-stream":
+            return None
         body = json.loads(answer.content)
         found = body.get("data") or body.get("results") or body.get("embeddings", {}).get("base64")
         if not found or edit(found) is None:

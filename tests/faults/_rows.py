@@ -14,6 +14,7 @@ from vllm_modalities import (
     PoolingRequest,
     Response,
     ScoreRequest,
+    TextStream,
     TokenizeRequest,
 )
 
@@ -62,7 +63,7 @@ class Row:
         for _ in range(2):
             known = len(vllm.posts)
             found = getattr(talker, self.method)(*self.arguments, **self.options)
-            if self.streams:
+            if self.streams or isinstance(found, TextStream):
                 list(found)
         posts = {sent.path: sent for sent in vllm.posts[known:]}
         return [vllm.answer(sent) for sent in posts.values()]
@@ -95,6 +96,7 @@ ROWS = (
     Row("score", "score", ("one", TEXTS), server={"task": "cross-encoder"}),
     Row("classify", "classify", (TEXTS,), server={"task": "cross-encoder"}),
     Row("transcribe", "transcribe", (SOUND,), server={"task": "speech"}),
+    Row("stream_transcription", "stream_transcription", (SOUND,), server={"task": "speech"}),
     Row("translate", "translate", (SOUND,), server={"task": "speech"}),
     Row("ocr", "ocr", (PAGE,), server=READER),
     Row("ocr_iter", "ocr_iter", ([PAGE],), server=READER, streams=True),

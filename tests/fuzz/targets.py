@@ -29,6 +29,7 @@ from vllm_modalities import (
     Response,
     Scores,
     ServerOverloadedError,
+    TextStream,
     TokenEmbeddings,
     Transcript,
     VLLMModalitiesError,
@@ -39,6 +40,7 @@ from vllm_modalities._flow import said
 from vllm_modalities._sniff import sniff
 from vllm_modalities._transport.http1 import H11Reader, MalformedError, ToolsReader
 from vllm_modalities.audio import reading as sounds
+from vllm_modalities.audio import spoken as speaking
 from vllm_modalities.audio.transcript import Segment
 from vllm_modalities.documents import pdf as pdfs
 from vllm_modalities.documents import reading as images
@@ -76,7 +78,7 @@ def seeds(name: str) -> dict[str, bytes]:
 # What a server says, read by each method of the client -------------------------------------------
 
 
-SOUND = (np.zeros(160, np.float32), 16_000)
+SOUND = (np.sin(np.arange(1600) / 5).astype(np.float32), 16_000)
 PAGE = Image.new("RGB", (8, 8))
 READER = "deepseek-ai/DeepSeek-OCR"
 
@@ -109,6 +111,12 @@ def _tokens(result: TokenEmbeddings) -> None:
 
 def _transcript(result: Transcript) -> None:
     result.to_srt(), result.to_vtt(), result.to_dict()
+
+
+def _streamed(stream: TextStream[Transcript]) -> Transcript:
+    text = "".join(stream)
+    assert text == stream.result.text
+    return stream.result
 
 
 def _document(result: Document) -> None:
@@ -172,6 +180,12 @@ ANSWERS: dict[str, Row] = {
         FakeVLLM("speech"),
         "/v1/audio/transcriptions",
         lambda c: c.transcribe(SOUND, language="en"),
+        _transcript,
+    ),
+    "stream_transcription": (
+        FakeVLLM("speech", model="qwen3-asr"),
+        "/v1/audio/transcriptions",
+        lambda c: _streamed(c.stream_transcription(SOUND, language="en")),
         _transcript,
     ),
     "translate": (
@@ -360,6 +374,17 @@ OURS = set(
     "html head meta title style body script div section h1 h2 h3 h4 h5 h6 p figure svg image a rect"
     " b i u sub sup strong em code pre details summary ul ol li hr br img table tr td th".split()
 )
+
+
+@target
+def spoken(data: bytes) -> None:
+    """The first byte says how much of the text comes first."""
+    text, early = data[1:].decode("utf-8", "replace"), data[0] if data else 0
+    for kind in ("asr_text", "diarized", None):
+        found = speaking.spoken(text, kind, duration=9.0)
+        assert all(0 <= one.start <= one.end <= 9 for one in found.segments)
+        first = speaking.worded(speaking.settled(text[:early], kind), kind)
+        assert found.text.startswith(first)
 
 
 @target

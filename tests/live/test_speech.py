@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
 import io
 import json
 import re
+import time
 from pathlib import Path
 from typing import Any
 
+import httpx
 import numpy as np
 import pytest
 import soundfile
 import soxr
 from _both import ask
 
-from vllm_modalities import BadRequestError, Client, InvalidRequestError, MediaError
+from vllm_modalities import AsyncClient, BadRequestError, Client, InvalidRequestError, MediaError
 from vllm_modalities._rig import Rig
 
 ASSETS = Path(__file__).parents[2] / "examples" / "assets"
@@ -138,3 +141,46 @@ def test_arguments_for_a_logits_processor_reach_the_server_as_json(servers: Rig)
 def test_what_holds_no_sound_is_named_and_not_sent(servers: Rig, source: Any, found: str) -> None:
     with Client(servers["whisper-base"].base_url) as client, pytest.raises(MediaError, match=found):
         client.transcribe(source)
+
+
+def test_a_stream_says_what_the_whole_answer_says(servers: Rig) -> None:
+    url = servers["whisper-base"].base_url
+    with Client(url) as client:
+        whole = client.transcribe(ASSETS / ENGLISH, language="en", chunking="server")
+        stream = client.stream_transcription(ASSETS / ENGLISH, language="en", chunking="server")
+        pieces = list(stream)
+    assert len(pieces) > 1
+    assert "".join(pieces) == stream.result.text == whole.text
+
+    async def awaited() -> list[str]:
+        async with AsyncClient(url) as client:
+            return [text async for text in client.stream_transcription(ASSETS / ENGLISH)]
+
+    assert words("".join(asyncio.run(awaited()))) == words(whole.text)
+
+
+def test_each_chunk_of_a_long_stream_is_told_to_its_end(servers: Rig) -> None:
+    clip, rate = soundfile.read(ASSETS / ENGLISH, dtype="float32")
+    twice = np.concatenate([clip, np.zeros(30 * rate, np.float32), clip])
+    with Client(servers["whisper-base"].base_url) as client:
+        stream = client.stream_transcription((twice, rate), language="en", chunking="server")
+        text = "".join(stream)
+    assert words(text).count("museum") == 2
+    assert not any("cut" in warning for warning in stream.result.warnings)
+
+
+def test_what_a_stream_is_left_in_the_middle_of_ends_on_the_server(servers: Rig) -> None:
+    """Seven chunks take a CPU longer than this waits."""
+    url = servers["whisper-base"].base_url
+    clip, rate = soundfile.read(ASSETS / ENGLISH, dtype="float32")
+    with Client(url) as client:
+        long = (np.tile(clip, 60), rate)
+        with client.stream_transcription(long, language="en", chunking="server") as stream:
+            assert next(stream)
+        for _ in range(100):
+            metrics = httpx.get(f"{url}/metrics", trust_env=False).text
+            if re.search(r"^vllm:num_requests_running\S* 0\.0$", metrics, re.MULTILINE):
+                break
+            time.sleep(0.1)
+        else:
+            pytest.fail("the server goes on")

@@ -5,6 +5,7 @@ import re
 from itertools import pairwise
 
 import numpy as np
+import pysubs2
 import soundfile
 from hypothesis import given
 from hypothesis import strategies as st
@@ -21,6 +22,13 @@ TIMES = st.floats(-10, 1e6, allow_nan=False)
 SEGMENTS = st.lists(
     st.builds(Segment, TIMES, TIMES, st.text(max_size=20), st.none() | st.text(max_size=9))
 )
+WORD = st.text("abcdefgh.,!?", min_size=1, max_size=50) | st.text(
+    "語言学。、", min_size=1, max_size=40
+)
+SPOKEN = st.lists(st.lists(WORD, min_size=1, max_size=30).map(" ".join), max_size=6).map(
+    lambda texts: [Segment(20.0 * i, 20.0 * i + 19, text) for i, text in enumerate(texts)]
+)
+"""Segments one after another, in scripts with blanks and without."""
 STAMP = re.compile(r"(\d+):(\d\d):(\d\d)[,.](\d{3}) --> (\d+):(\d\d):(\d\d)[,.](\d{3})")
 
 
@@ -76,8 +84,35 @@ def test_cues_are_in_order_and_never_overlap(segments: list[Segment]) -> None:
     made = cues(segments)
     assert all(0 <= cue.start < cue.end for cue in made)
     assert all(first.end <= second.start for first, second in pairwise(made))
-    spoken = [" ".join(segment.text.split()) for segment in segments if segment.text.strip()]
-    assert sorted(words for cue in made for _, words in cue.lines) == sorted(spoken)
+
+
+@given(segments=SPOKEN)
+def test_every_word_is_shown_once_and_in_order(segments: list[Segment]) -> None:
+    """Segments that follow one another: where they overlap, they are shown in order of time."""
+    made = cues(segments)
+    words = "".join(words for cue in made for _, words in cue.lines)
+    assert "".join(words.split()) == "".join("".join(s.text.split()) for s in segments)
+
+
+@given(segments=SPOKEN)
+def test_a_screen_has_two_lines_at_most_and_none_is_too_long(segments: list[Segment]) -> None:
+    for cue in cues(segments):
+        ((_, words),) = cue.lines
+        lines = words.split("\n")
+        assert 1 <= len(lines) <= 2
+        assert all(0 < len(line) <= 42 for line in lines)
+        if all("一" <= one <= "龥" for one in words.replace("\n", "")):
+            assert all(len(line) <= 16 for line in lines)
+
+
+@given(segments=SPOKEN)
+def test_pysubs2_reads_what_is_written(segments: list[Segment]) -> None:
+    transcript, made = Transcript("", tuple(segments)), cues(segments)
+    for text, format_ in ((transcript.to_srt(), "srt"), (transcript.to_vtt(), "vtt")):
+        read = pysubs2.SSAFile.from_string(text, format_=format_)
+        assert [(event.start, event.end) for event in read] == [(c.start, c.end) for c in made]
+        if format_ == "srt":
+            assert [event.plaintext for event in read] == [c.lines[0][1] for c in made]
 
 
 @given(segments=SEGMENTS)

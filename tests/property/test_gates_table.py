@@ -36,6 +36,7 @@ PLAIN: dict[str, dict[str, object]] = {
     "TranscriptionRequest": {"file": b"fLaC", **LANGUAGE},
     "TranslationRequest": {"file": b"fLaC", **LANGUAGE},
     "OCRRequest": {"messages": (MESSAGE,)},
+    "SpeechChatRequest": {"messages": (MESSAGE,)},
 }
 
 
@@ -93,7 +94,6 @@ CASES: dict[str, tuple[Fields, Fields]] = {
     ),
     "cohere-system-message": ({"input_type": "query"}, {}),
     "transcription-xargs-lists": ({"vllm_xargs": {"a": [1]}}, {"vllm_xargs": {"a": 1}}),
-    "speech-hotwords-whisper": ({"hotwords": "h"}, {}),
     "speech-n-without-beams": ({"n": 2}, {"n": 2, "use_beam_search": True}),
     "cohere-embed-route": ({}, {}),
     "pooling-task-score": ({"task": "score"}, {"task": "classify"}),
@@ -137,6 +137,15 @@ CASES: dict[str, tuple[Fields, Fields]] = {
         }.items()
     },
     "speech-hotwords": ({"hotwords": "h"}, {}),
+    "speech-stream-beams": (
+        {"use_beam_search": True, "stream": True},
+        {"use_beam_search": True},
+    ),
+    "speech-stream-format": (
+        {"response_format": "verbose_json", "stream": True},
+        {"response_format": "json", "stream": True},
+    ),
+    "speech-prompt-dropped": ({"prompt": "p"}, {"prompt": ""}),
     "speech-beam-search": ({"use_beam_search": True}, {"use_beam_search": False}),
     "transcription-diarized": (
         {"response_format": "diarized_json"},

@@ -26,26 +26,33 @@ CUT = re.compile(
 )
 
 
+def missing(source: Opened, sound: SoundFile, there: int) -> tuple[str, ...]:
+    """What is doubtful about a file of which `there` frames are to be had; `()` if nothing.
+
+    Raises:
+        MediaError: Sound is certainly missing.
+    """
+    promised, seconds = _promised(sound) / sound.samplerate, there / sound.samplerate
+    if promised - seconds <= TOLERATED:
+        return ()
+    lost = f"{source.name} is cut: it promises {promised:.2f} s of sound, {seconds:.2f} s are there"
+    if sound.format == "MP3":  # its length may be an estimate, from the first frame's size
+        return (f"{lost}.",)
+    raise MediaError(
+        f"{lost}. Copy it again, or read what there is with soundfile and give (samples, rate)."
+    )
+
+
 def damage(source: Opened, sound: SoundFile, decoded: int) -> tuple[str, ...]:
     """What is doubtful about a file of which `decoded` frames came; `()` if nothing.
 
     Raises:
         MediaError: Sound is certainly missing, or a second stream was left unread.
     """
-    promised = _promised(sound) / sound.samplerate
-    there = decoded / sound.samplerate
-    if promised - there > TOLERATED:
-        lost = (
-            f"{source.name} is cut: it promises {promised:.2f} s of sound, {there:.2f} s are there"
-        )
-        if sound.format == "MP3":  # its length may be an estimate, from the first frame's size
-            return (f"{lost}.",)
-        raise MediaError(
-            f"{lost}. Copy it again, or read what there is with soundfile and give (samples, rate)."
-        )
-    if sound.format in ("MP3", "OGG"):
-        return _stream_end(source, there, ogg=sound.format == "OGG")
-    return ()
+    doubts = missing(source, sound, decoded)
+    if not doubts and sound.format in ("MP3", "OGG"):
+        return _stream_end(source, decoded / sound.samplerate, ogg=sound.format == "OGG")
+    return doubts
 
 
 def _promised(sound: SoundFile) -> float:

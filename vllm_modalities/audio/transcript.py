@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any
 
 from .._printable import printable
+from ..errors import VLLMModalitiesError
+from .export import save, table
 from .subtitles import srt, vtt
 
 SHOWN = 40  # characters of the text that a repr quotes
@@ -58,6 +62,7 @@ class Transcript:
         warnings: What was dropped, clipped, repaired or doubtful.
         words: Timed words; empty, since no release of vLLM up to 0.33.0 gives any.
         raw: The server's own answers, with `keep_raw=True`.
+        failures: (number, error) of the pieces that failed; only with `on_error="return"`.
     """
 
     text: str
@@ -68,6 +73,7 @@ class Transcript:
     warnings: tuple[str, ...] = ()
     words: tuple[Word, ...] = ()
     raw: tuple[bytes, ...] | None = None
+    failures: tuple[tuple[int, VLLMModalitiesError], ...] = ()
 
     @classmethod
     def from_segments(
@@ -98,15 +104,32 @@ class Transcript:
         return cls(text, parts, language, duration, model, warnings)
 
     def to_srt(self) -> str:
-        """SubRip subtitles, one a segment; `""` without segments."""
+        """SubRip subtitles: two lines of 42 characters at most, 16 where they are full-width.
+
+        The words of a segment that does not fit into one share its time by their characters.
+        `""` without segments.
+        """
         return srt(self.segments)
 
     def to_vtt(self) -> str:
-        """WebVTT subtitles, one a segment."""
+        """WebVTT subtitles, as for `to_srt`."""
         return vtt(self.segments)
 
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write a file in the format that its name ends in.
+
+        Args:
+            path: Ends in `.txt` (the words), `.json` (all that `to_dict` has), `.srt`, `.vtt`, or
+                what pysubs2 writes (extra `subtitles`), such as `.ass` or `.ttml`.
+
+        Raises:
+            ImportError: It ends in none of the first four, and pysubs2 is not installed.
+            ValueError: pysubs2 does not know the ending either.
+        """
+        save(self, Path(path))
+
     def to_dict(self) -> dict[str, Any]:
-        """Plain values, ready for JSON; without `raw`."""
+        """Plain values, ready for JSON; without `raw` and `failures`."""
         return {
             "text": self.text,
             "segments": [asdict(segment) for segment in self.segments],
@@ -116,6 +139,9 @@ class Transcript:
             "model": self.model,
             "warnings": list(self.warnings),
         }
+
+    def _repr_html_(self) -> str:
+        return table(self)
 
     def __repr__(self) -> str:
         line = " ".join(self.text[: 2 * SHOWN].split())

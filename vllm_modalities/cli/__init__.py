@@ -8,6 +8,7 @@ from .demo import demo
 from .ocr import ocr
 from .rerank import rerank, score
 from .simulate import simulate
+from .transcribe import transcribe
 
 app = typer.Typer(
     name="vllm-modalities",
@@ -29,3 +30,4 @@ app.command()(simulate)
 app.command()(rerank)
 app.command()(score)
 app.command()(ocr)
+app.command()(transcribe)

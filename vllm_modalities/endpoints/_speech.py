@@ -1,25 +1,20 @@
-"""What transcription and translation share: the multipart body, and sending one recording."""
+"""What transcription and translation share: the multipart body."""
 
 from __future__ import annotations
 
 import json
 import re
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from pydantic import Field
 
-from .._context import Context, Target
-from .._flow import Flow, Form, Response, Work
-from .._results import AnswerModel, words
+from .._flow import Form
 from .._wire import RequestModel
 from .._xargs import XArgs
 from ..errors import Finding
 from ..server import ServerInfo
-
-if TYPE_CHECKING:
-    from ..audio.reading import AudioSource, Waveform
-    from ..audio.transcript import Transcript
+from ._asking import unread
 
 
 class SpeechRequest(RequestModel):
@@ -31,6 +26,8 @@ class SpeechRequest(RequestModel):
     file: bytes = Field(exclude=True, repr=False, min_length=1)
     duration: float | None = Field(default=None, exclude=True)
     """Seconds of audio in `file`, if known; not sent, but held against the server's limit."""
+    compared: bool = Field(default=False, exclude=True)
+    """Whether whoever asks finds and repairs what `verbose_json` loses; not sent."""
 
     language: str | None = None
     prompt: str | None = None
@@ -45,6 +42,7 @@ class SpeechRequest(RequestModel):
     repetition_penalty: float | None = None
     use_beam_search: bool | None = None
     n: int | None = Field(default=None, ge=1)
+    stream: bool | None = None
     length_penalty: float | None = None
     seed: int | None = None
     to_language: str | None = None
@@ -52,8 +50,9 @@ class SpeechRequest(RequestModel):
     vllm_xargs: XArgs | None = None
 
     def limits(self, server: ServerInfo) -> Iterable[Finding]:
-        """The language's code, and whether the model is known to hear it."""
+        """The language's code, and what the model is known not to hear or read."""
         code, profile = self.language, server.profile(self.model)
+        yield from unread(profile, self.prompt, self.hotwords)
         if code is None:
             return
         if not re.fullmatch("[a-z]{2,3}", code):
@@ -77,6 +76,16 @@ class SpeechRequest(RequestModel):
         return None if self.use_beam_search else self.n
 
     @property
+    def is_streamed_beams(self) -> bool:
+        """Whether a stream is asked for that is searched by beams."""
+        return bool(self.stream and self.use_beam_search)
+
+    @property
+    def is_streamed_segments(self) -> bool:
+        """Whether a stream of segments is asked for."""
+        return bool(self.stream) and str(self.response_format).endswith("_json")
+
+    @property
     def is_long(self) -> bool:
         """Whether the server cuts it into chunks, as far as is known: Whisper hears 30 s."""
         return self.duration is not None and self.duration > 30
@@ -85,6 +94,11 @@ class SpeechRequest(RequestModel):
     def is_verbose(self) -> bool:
         """Whether timed segments are asked for."""
         return self.response_format == "verbose_json"
+
+    @property
+    def is_verbose_alone(self) -> bool:
+        """Whether timed segments are asked for, and nobody sees what they lack."""
+        return self.is_verbose and (self.is_long or not self.compared)
 
     @property
     def is_long_verbose(self) -> bool:
@@ -118,63 +132,3 @@ def _part(value: Any) -> str | list[str]:
     if isinstance(value, Mapping):
         return json.dumps(value)  # decoded by the server from 0.20.0 on
     return [str(item) for item in value] if isinstance(value, list) else str(value)
-
-
-class SpeechBody(AnswerModel):
-    """The `json` answer of both routes."""
-
-    text: str
-    language: str | None = None
-
-
-def written(
-    context: Context,
-    kind: type[SpeechRequest],
-    audio: AudioSource,
-    model: str | None,
-    fields: Mapping[str, Any],
-) -> Flow[Transcript]:
-    """Send a whole recording as a `kind` of request with these fields, and read the answer.
-
-    It is sent as 16 kHz mono FLAC, the one form that every release decodes: 0.16 reads no MP4,
-    0.28 counts the decoded bytes at the file's own rate and channels.
-    """
-    from ..audio.reading import encode, read_audio
-
-    def read() -> tuple[Waveform, bytes]:
-        waveform = read_audio(audio)
-        return waveform, encode(waveform)
-
-    waveform, content = yield from Work(read)
-    target = yield from context.find(kind, model)
-    request = kind(
-        model=target.model,
-        file=content,
-        duration=waveform.duration,
-        response_format="json",
-        **fields,
-    )
-    response = yield from target.post(request)
-    return _transcript(target, response, waveform)
-
-
-def _transcript(target: Target, response: Response, waveform: Waveform) -> Transcript:
-    """The result, from the answer to one recording sent whole; whoever asked knows its language."""
-    from ..audio.transcript import Segment, Transcript
-
-    body = response.parse(SpeechBody)
-    text = body.text.strip()
-    clipped = waveform.clipped
-    warnings = (*waveform.warnings, *words(response.findings))
-    if clipped:
-        warnings += (f"{clipped} samples were louder than full scale and are clipped",)
-    whole = Segment(start=0.0, end=waveform.duration, text=text)
-    return Transcript(
-        text=text,
-        segments=(whole,) if text else (),
-        language=body.language,
-        duration=waveform.duration,
-        model=target.model,
-        warnings=warnings,
-        raw=(response.content,) if target.context.options.keep_raw else None,
-    )

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import os
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from .._context import Context
 from .._flow import Flow
-from ..errors import Finding
+from .._many import OnError
+from .._progress import Progress
+from ..errors import Finding, ModelUsageWarning
 from ..server import ServerInfo
-from ._speech import SpeechRequest, written
+from ._recording import Asked, Chunking, OnSegment, Timestamps, written
+from ._speech import SpeechRequest
+from .transcribe import TranscriptionRequest, hotwords_of
 
 if TYPE_CHECKING:
     from ..audio.reading import AudioSource
@@ -33,7 +38,17 @@ class TranslationRequest(SpeechRequest):
         yield from super().limits(server)
         profile = server.profile(self.model)
         speech, wanted = profile.speech, self.to_language or "en"
-        if speech and speech.translates_into is not None and wanted not in speech.translates_into:
+        if speech and speech.translates_into == ():
+            yield Finding(
+                code="translate-untrained",
+                severity="warning",
+                field="model",
+                message=f"{profile.name} does not translate: what comes back is probably in the"
+                " language that is spoken. openai/whisper-large-v3 translates",
+                source=speech.sources["translates_into"],
+                warns=ModelUsageWarning,
+            )
+        elif speech and speech.translates_into and wanted not in speech.translates_into:
             yield Finding(
                 code="translate-to-language",
                 severity="error",
@@ -53,10 +68,17 @@ def translate(
     model: str | None = None,
     language: str | None = None,
     prompt: str | None = None,
+    hotwords: str | Sequence[str] | None = None,
     temperature: float | None = None,
+    timestamps: Timestamps = None,
+    chunking: Chunking = "client",
+    journal: str | os.PathLike[str] | None = None,
+    progress: Progress = None,
+    on_segment: OnSegment | None = None,
+    on_error: OnError = "collect",
     extra_body: Mapping[str, Any] | None = None,
 ) -> Flow[Transcript]:
-    """Write down what is said in a recording, in another language.
+    """Write down what is said in a recording of any length, in another language.
 
     Args:
         audio: As for `transcribe`.
@@ -64,17 +86,16 @@ def translate(
             GLM-ASR, Gemma 3n and Qwen3-ASR write others too.
         model: The served model's name; None is the one that is served.
         language: Code of the language that is spoken; None lets the model find out.
-        prompt: As for `transcribe`.
-        temperature: As for `transcribe`.
+        prompt, hotwords, temperature, timestamps, chunking: As for `transcribe`.
+        journal, progress, on_segment, on_error: As for `transcribe`.
         extra_body: Further fields of the request.
 
     Returns:
         The translation; `.language` is `to_language`.
 
     Raises:
-        MediaError: There is no such file, or it holds no sound that can be read. Nothing is sent.
-        InvalidRequestError: The model cannot write that language, or the recording is longer
-            than the server takes at once. Nothing is sent.
+        InvalidRequestError: The model cannot write that language; or as for `transcribe`, as
+            is what else is raised.
 
     Source: vLLM 0.32.0 vllm/entrypoints/speech_to_text/translation/protocol.py.
     """
@@ -83,8 +104,21 @@ def translate(
         # "en" is every model's own default, and Whisper knows no other.
         "to_language": None if to_language == "en" else to_language,
         "prompt": prompt,
+        "hotwords": hotwords_of(hotwords),
         "temperature": temperature,
         "extra_body": extra_body,
     }
-    heard = yield from written(context, TranslationRequest, audio, model, fields)
+    asked = Asked(
+        model=model,
+        timestamps=timestamps,
+        diarize=False,
+        chunking=chunking,
+        journal=journal,
+        progress=progress,
+        on_segment=on_segment,
+        on_error=on_error,
+    )
+    heard = yield from written(
+        context, TranslationRequest, TranscriptionRequest, audio, fields, asked
+    )
     return replace(heard, language=to_language)

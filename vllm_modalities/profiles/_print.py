@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
@@ -87,12 +88,21 @@ RERANK_COLUMNS: Columns = {
     "Tokens": ("context",),
 }
 
-SPEECH = "## Speech\n"
+SPEECH = """\
+## Speech
+
+Quantised versions, such as RedHatAI's, are of their family. A model that is asked in a chat has no
+transcription route; `transcribe` finds that out by itself. `hotwords` and a `prompt` that a model
+does not read are told in `.warnings`; a prompt that would replace its instruction is refused.
+"""
 SPEECH_COLUMNS: Columns = {
     "Hears at once": ("clip",),
     "Languages, or the one assumed": ("languages", "assumes"),
+    "Timed segments": ("timestamps",),
     "Translates into": ("translates_into",),
-    "Tokens of `prompt`": ("prompt_tokens",),
+    "`prompt`, and its tokens": ("prompt", "prompt_tokens"),
+    "`hotwords`": ("hotwords",),
+    "Asked, answers": ("chat", "grammar"),
 }
 
 OCR = """\
@@ -176,6 +186,9 @@ def _sizes(sizes: tuple[int, ...] | range) -> str:
     return f"cut to {', '.join(map(str, sizes))}" if sizes else "not cut"
 
 
+GRAMMARS = {"asr_text": "after a tag", "diarized": "with times and speakers"}
+
+
 def _picture(rule: ImageRule) -> str:
     """How a page is fitted, and what its edges are called."""
     return ", ".join(
@@ -204,9 +217,19 @@ WORDS: Mapping[str, Callable[[Any], str]] = {
     "template": lambda file: f"`{file}`",
     "form": lambda _: "written here where the server lacks it",
     "images": lambda sees: "texts and images" if sees else "texts",
-    "clip": lambda seconds: f"{seconds:g} s",
-    "languages": lambda codes: f"{len(codes)} of them",
-    "translates_into": lambda codes: ", ".join(f"`{code}`" for code in codes),
+    "clip": lambda seconds: f"{seconds:g} s" if math.isfinite(seconds) else "the whole",
+    "languages": lambda codes: f"{len(codes)} of them" if len(codes) > 3 else ", ".join(codes),
+    "timestamps": lambda timed: "yes" if timed else "no",
+    "translates_into": lambda codes: ", ".join(f"`{code}`" for code in codes) or "none",
+    "hotwords": lambda reads: "read" if reads else "ignored",
+    "chat": lambda _: "in a chat",
+    "prompt": {
+        "before": "words that come before",
+        "context": "read beside the sound",
+        "replaces": "would replace its instruction",
+        "ignored": "ignored",
+    }.__getitem__,
+    "grammar": lambda grammar: str(GRAMMARS.get(grammar, grammar)),
     "vllm_xargs": lambda arguments: f"`{json.dumps(arguments)}`",
     "sampling": lambda fields: ", ".join(f"`{name}={value:g}`" for name, value in fields.items()),
     "grammars": lambda tasks: ", ".join(f"{name} for `{task}`" for task, name in tasks.items()),

@@ -187,19 +187,34 @@ class SpeechProfile:
     """What a speech model takes.
 
     Attributes:
-        clip: Seconds of audio it hears at once.
+        clip: Seconds of audio it hears at once; infinite if that is any length; None if it is not
+            known.
         languages: ISO 639-1 codes it knows; empty if it does not say.
-        translates_into: Codes of the languages it translates into; None if it does not say.
+        timestamps: Whether `verbose_json` gives timed segments; None if it is not known.
+        translates_into: Codes of the languages it translates into, `()` if it was not made to;
+            None if it does not say.
+        prompt: What becomes of a `prompt`: words that come `"before"` what is heard, `"context"`
+            that is read beside it, `"replaces"` the model's own instruction, or is `"ignored"`;
+            None if it is not known.
         prompt_tokens: The most tokens of `prompt` it can use; None if it does not say.
+        hotwords: Whether it reads `hotwords`; None if it is not known.
         assumes: Code of the language that is taken where none is given; None if it listens.
+        chat: Whether it has no transcription route, and is asked in a chat; None if it has one.
+        grammar: How its text reads: after a tag (`"asr_text"`), or with times and speakers in
+            brackets (`"diarized"`); None if it is the text alone.
         sources: Where each fact is from, by its name.
     """
 
     clip: float | None = None
     languages: frozenset[str] = frozenset()
+    timestamps: bool | None = None
     translates_into: tuple[str, ...] | None = None
+    prompt: Literal["before", "context", "replaces", "ignored"] | None = None
     prompt_tokens: int | None = None
+    hotwords: bool | None = None
     assumes: str | None = None
+    chat: bool | None = None
+    grammar: Literal["asr_text", "diarized"] | None = None
     sources: Sources
 
 

@@ -121,6 +121,30 @@ def test_an_open_file_is_read_from_where_it_stands_and_stays_open() -> None:
     assert not file.closed
 
 
+def test_a_file_on_disk_that_is_open_is_not_taken_into_memory(tmp_path) -> None:
+    (tmp_path / "a").write_bytes(b"skipped%PDF-1.7")
+    with (tmp_path / "a").open("rb") as file:
+        file.seek(7)
+        with opened(file) as given:
+            assert given.name == "the open file (8 bytes)"
+            assert not isinstance(given.file, io.BytesIO)
+            assert given.file.seek(-3, os.SEEK_END) == 5
+            assert given.file.read() == b"1.7"
+            assert given.file.seek(1) == given.file.tell() == 1
+            assert given.file.read(3) == b"PDF"
+        assert not file.closed
+
+
+def test_what_cannot_seek_is_read_whole() -> None:
+    class Answer:
+        def read(self) -> bytes:
+            return b"%PDF-1.7"
+
+    with opened(Answer()) as given:  # type: ignore[arg-type]
+        assert given.name == "the open file (8 bytes)"
+        assert given.file.read() == b"%PDF-1.7"
+
+
 def test_memory_is_bytes() -> None:
     with opened(memoryview(b"PK\x03\x04")) as given:  # type: ignore[arg-type]
         assert given.kind.name == "a ZIP archive"

@@ -10,7 +10,7 @@ def times(*segments: Segment) -> list[str]:
 
 def test_srt_numbers_from_one_with_a_blank_line_between() -> None:
     assert srt([Segment(0, 1, "One."), Segment(1, 2.5, "Two.")]) == (
-        "1\n00:00:00,000 --> 00:00:01,000\nOne.\n\n2\n00:00:01,000 --> 00:00:02,500\nTwo.\n"
+        "1\n00:00:00,000 --> 00:00:00,920\nOne.\n\n2\n00:00:01,000 --> 00:00:02,500\nTwo.\n"
     )
 
 
@@ -37,9 +37,9 @@ def test_times_before_the_beginning_are_the_beginning() -> None:
     assert times(Segment(-2, 1, "a")) == ["00:00:00,000 --> 00:00:01,000"]
 
 
-def test_a_cue_ends_where_the_next_begins() -> None:
+def test_a_cue_ends_two_frames_before_the_next_begins() -> None:
     assert times(Segment(0, 5, "a"), Segment(3, 6, "b")) == [
-        "00:00:00,000 --> 00:00:03,000",
+        "00:00:00,000 --> 00:00:02,920",
         "00:00:03,000 --> 00:00:06,000",
     ]
 

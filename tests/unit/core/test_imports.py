@@ -90,7 +90,7 @@ GROUPS = [
     ),
     ("server", "profiles", "_wire", "_results", "vectors", "audio", "documents", "gates"),
     ("_fleet", "_exchange", "_routing", "_context", "_many", "_sizes", "endpoints"),
-    ("_transport", "_drivers", "_stream", "_endpoint", "client"),
+    ("_transport", "_drivers", "_stream", "_live", "_endpoint", "client"),
     ("serving", "bulk", "integrations", "simulator"),
     ("cli", "__main__", "_pytest"),
 ]

@@ -10,7 +10,7 @@ import vllm_modalities
 from vllm_modalities import AsyncClient, Client
 
 LIFECYCLE = {"close", "with_options"}
-STREAMS = ["embed_iter", "ocr_iter"]
+STREAMS = ["embed_iter", "ocr_iter", "stream_transcription"]
 METHODS = sorted(
     name
     for name in dir(Client)
@@ -58,7 +58,9 @@ def test_a_method_shows_its_own_name_docs_and_result(kind, name) -> None:
     assert "context" not in signature.parameters
     assert "Flow" not in str(signature.return_annotation)
     assert method.__annotations__["return"] == signature.return_annotation
-    results = re.sub(r"(tuple|(Async)?Iterator)\[", "", str(signature.return_annotation))
+    results = re.sub(
+        r"(tuple|(Async)?Iterator|(Async)?TextStream)\[", "", str(signature.return_annotation)
+    )
     results = results.split(",")[0].strip("]")
     assert inspect.isclass(getattr(vllm_modalities, results))
 

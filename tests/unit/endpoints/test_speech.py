@@ -26,7 +26,7 @@ METHODS = pytest.mark.parametrize("method", PATHS)
 REQUESTS = pytest.mark.parametrize("kind", [TranscriptionRequest, TranslationRequest])
 
 
-def speech(model: str = "voxtral", **told) -> FakeVLLM:
+def speech(model: str = "listener", **told) -> FakeVLLM:
     return FakeVLLM("speech", model=model, **told)
 
 
@@ -38,7 +38,7 @@ def test_the_form_has_the_file_and_what_is_given_and_nothing_else(talk, method) 
     assert post.path == PATHS[method]
     assert post.headers["content-type"].startswith("multipart/form-data; boundary=")
     assert post.fields == {
-        "model": ["voxtral"],
+        "model": ["listener"],
         "language": ["en"],
         "prompt": ["Names: Zoë"],
         "response_format": ["json"],
@@ -56,7 +56,7 @@ def test_what_is_null_empty_or_false_is_no_part(talk, method) -> None:
     extra = {"hotwords": None, "stream": False, "user": "", "use_beam_search": False}
     with_extra = talk(server, validation="off")
     getattr(with_extra, method)(SOUND, prompt="", extra_body=extra)
-    assert server.posts[0].fields == {"model": ["voxtral"], "response_format": ["json"]}
+    assert server.posts[0].fields == {"model": ["listener"], "response_format": ["json"]}
 
 
 @METHODS
@@ -110,7 +110,7 @@ def test_the_text_loses_the_blanks_around_it_and_is_one_segment(talk, method) ->
     transcript = getattr(talk(speech(says=" Two words. \n")), method)(SOUND)
     assert transcript.text == "Two words."
     assert transcript.segments == (Segment(start=0.0, end=0.25, text="Two words."),)
-    assert (transcript.duration, transcript.model) == (0.25, "voxtral")
+    assert (transcript.duration, transcript.model) == (0.25, "listener")
     assert (transcript.warnings, transcript.raw) == ((), None)
 
 
@@ -252,7 +252,9 @@ def test_more_than_600_s_are_refused_from_0_24_on(kind, version, taken) -> None:
 def test_a_long_recording_is_measured_before_it_is_sent() -> None:
     server = speech()
     with pytest.raises(InvalidRequestError, match=r"601\.0 seconds of audio"):
-        Talker(BLOCKING, server).transcribe((np.zeros(601_000, np.float32), 1_000), language="en")
+        Talker(BLOCKING, server).transcribe(
+            (np.zeros(601_000, np.float32), 1_000), language="en", chunking="server"
+        )
     assert server.posts == []
 
 
@@ -281,7 +283,7 @@ def test_a_file_of_the_caller_s_own_is_sent_as_it_is(kind) -> None:
     server = speech()
     Talker(BLOCKING, server).send(kind(file=b"RIFF....", duration=1.0))
     post = server.posts[0]
-    assert post.fields == {"model": ["voxtral"]}
+    assert post.fields == {"model": ["listener"]}
     assert post.parts[-1] == Part("file", b"RIFF....", "audio", "application/octet-stream")
 
 

@@ -1,0 +1,85 @@
+"""A transcript as a file of any kind, and as a table for a notebook."""
+
+from __future__ import annotations
+
+import html
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from .subtitles import cues
+
+if TYPE_CHECKING:
+    from .transcript import Transcript
+
+SHOWN = 200  # segments of a notebook's table
+
+
+def rendered(transcript: Transcript, form: str) -> str:
+    """The transcript in a format: `"txt"`, `"json"`, `"srt"`, `"vtt"`, or any that pysubs2 writes.
+
+    Raises:
+        ImportError: The format is none of the four, and pysubs2 is not installed.
+        ValueError: pysubs2 does not know it either.
+    """
+    ours: Mapping[str, Callable[[], str]] = {
+        "txt": lambda: f"{transcript.text}\n",
+        "json": lambda: json.dumps(transcript.to_dict(), ensure_ascii=False, indent=2) + "\n",
+        "srt": transcript.to_srt,
+        "vtt": transcript.to_vtt,
+    }
+    return ours[form]() if form in ours else _by_pysubs2(transcript, form)
+
+
+def _by_pysubs2(transcript: Transcript, form: str) -> str:
+    try:
+        import pysubs2
+    except ImportError:
+        raise ImportError(
+            f"{form!r} is written by pysubs2: pip install 'vllm-modalities[subtitles]', or take"
+            " txt, json, srt or vtt"
+        ) from None
+    extensions = pysubs2.formats.FILE_EXTENSION_TO_FORMAT_IDENTIFIER
+    known = {extension.removeprefix("."): name for extension, name in extensions.items()}
+    del known["sub"]  # MicroDVD counts frames, and a recording has none
+    if form not in known:
+        raise ValueError(f"no subtitles are called {form!r}; {', '.join(sorted(known))} are")
+    file = pysubs2.SSAFile()
+    for cue in cues(transcript.segments):
+        for speaker, words in cue.lines:
+            event = pysubs2.SSAEvent(start=cue.start, end=cue.end, name=speaker or "")
+            event.plaintext = words
+            file.append(event)
+    text: str = file.to_string(known[form])
+    return text
+
+
+def save(transcript: Transcript, path: Path) -> None:
+    """Write the transcript to a file, in the format that its name ends in."""
+    text = rendered(transcript, path.suffix.removeprefix(".").lower())
+    path.write_text(text, "utf-8", newline="\n")
+
+
+def table(transcript: Transcript) -> str:
+    """HTML: a row a segment, with its times; what was said is words, never markup."""
+    rows = []
+    for segment in transcript.segments[:SHOWN]:
+        cells = (_clock(segment.start), _clock(segment.end), segment.speaker or "", segment.text)
+        rows.append("".join(f"<td>{html.escape(cell)}</td>" for cell in cells))
+    left = len(transcript.segments) - len(rows)
+    if left > 0:
+        rows.append(f'<td colspan="4">… and {left} more</td>')
+    told = "".join(f"<li>{html.escape(warning)}</li>" for warning in transcript.warnings)
+    head = "".join(f"<th>{title}</th>" for title in ("from", "to", "speaker", "words"))
+    body = "".join(f"<tr>{row}</tr>" for row in rows)
+    return (
+        f"<p>{html.escape(repr(transcript))}</p><ul>{told}</ul>"
+        f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+    )
+
+
+def _clock(seconds: float) -> str:
+    """Hours, minutes and seconds, such as `0:01:02.5`."""
+    tenths = round(max(seconds, 0.0) * 10)
+    return f"{tenths // 36_000}:{tenths // 600 % 60:02}:{tenths // 10 % 60:02}.{tenths % 10}"

@@ -1,0 +1,173 @@
+"""`vllm-modalities transcribe`: recordings in files and folders, and what is said in them."""
+
+from __future__ import annotations
+
+import glob
+import json
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from functools import partial
+from pathlib import Path
+from typing import Annotated, TypeAlias
+
+import typer
+from rich.console import Console
+from rich.progress import Progress
+from rich.text import Text
+
+from .. import Client, InvalidRequestError, Transcript, VLLMModalitiesError
+from .._printable import printable
+
+SOUNDS = frozenset(
+    ".aac .aif .aiff .caf .flac .m4a .m4b .mka .mkv .mov .mp3 .mp4 .oga .ogg .opus .wav .webm"
+    " .wma".split()
+)
+AT_ONCE = 4  # recordings that are read and sent side by side
+
+Failure: TypeAlias = VLLMModalitiesError | ImportError | OSError
+
+
+def transcribe(
+    files: Annotated[
+        list[str],
+        typer.Argument(help="Recordings, folders of them, or patterns such as 'talks/**/*.mp3'."),
+    ],
+    srt: Annotated[bool, typer.Option("--srt", help="Write SubRip subtitles.")] = False,
+    vtt: Annotated[bool, typer.Option("--vtt", help="Write WebVTT subtitles.")] = False,
+    out: Annotated[
+        Path | None, typer.Option(help="Folder for them; default: beside each recording.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON, for machines.")] = False,
+    language: Annotated[
+        str | None, typer.Option(help="Code of what is spoken, such as de; default: found out.")
+    ] = None,
+    translate: Annotated[bool, typer.Option("--translate", help="Write English.")] = False,
+    diarize: Annotated[bool, typer.Option("--diarize", help="Tell speakers apart.")] = False,
+    journal: Annotated[
+        bool, typer.Option("--journal", help="Keep finished pieces, so that a killed run goes on.")
+    ] = False,
+    model: Annotated[str | None, typer.Option(help="The served model's name.")] = None,
+    base_url: Annotated[
+        str | None, typer.Option(help="Servers, comma-separated; default $VLLM_BASE_URL.")
+    ] = None,
+) -> None:
+    """Write down what is said in recordings, several of them side by side.
+
+    Without `--srt` and `--vtt` the text is printed. With `--journal` each recording has a file
+    NAME.journal beside its subtitles, which the same call after a kill goes on from. Exit status 1
+    says that a recording failed, 2 that all did because of how they were asked for.
+
+    Example: `vllm-modalities transcribe talk.mp3 interviews/ --srt --language en`
+    """
+    if translate and diarize:
+        raise typer.BadParameter("--diarize does not go with --translate")
+    paths = list(dict.fromkeys(path for file in files for path in _sounds(file)))
+    if not paths:
+        raise typer.BadParameter("there is no recording")
+
+    forms = [form for form, wanted in (("srt", srt), ("vtt", vtt)) if wanted]
+    names = _outputs(paths, out)
+
+    def hear(path: Path) -> Transcript:
+        names[path].parent.mkdir(parents=True, exist_ok=True)
+        heard = (client.translate if translate else told_apart)(
+            path,
+            model=model,
+            language=language,
+            timestamps="segment" if forms and not diarize else None,
+            journal=f"{names[path]}.journal" if journal else None,
+            on_error="return",
+        )
+        for form in forms:
+            heard.save(f"{names[path]}.{form}")
+        return heard
+
+    with Client(base_url) as client:
+        told_apart = partial(client.transcribe, diarize=diarize)
+        outcomes = _side_by_side(paths, hear)
+    failures = _told(outcomes)
+    heard = {path: found for path, found in outcomes.items() if isinstance(found, Transcript)}
+    if as_json or not forms:
+        _show(heard, titled=len(paths) > 1, as_json=as_json)
+    if failures:
+        wrong = not heard and all(isinstance(one, InvalidRequestError) for one in failures)
+        raise typer.Exit(2 if wrong else 1)
+
+
+def _sounds(file: str) -> Iterator[Path]:
+    """The recordings that an argument means."""
+    path = Path(file)
+    if path.is_dir():
+        found = (one for one in sorted(path.rglob("*")) if one.suffix.lower() in SOUNDS)
+        yield from (one for one in found if one.is_file())
+    elif path.exists():
+        yield path
+    elif glob.has_magic(file):
+        yield from (Path(one) for one in sorted(glob.glob(file, recursive=True)))  # noqa: PTH207 - also from the root
+    else:
+        raise typer.BadParameter(f"{file}: no such file or folder")
+
+
+def _outputs(paths: Sequence[Path], out: Path | None) -> Mapping[Path, Path]:
+    """Where to write, but for the ending; recordings of one name keep their own endings."""
+    places = {path: (out or path.parent) / path.stem for path in paths}
+    counts = Counter(places.values())
+    named = {
+        path: place if counts[place] == 1 else place.with_name(path.name)
+        for path, place in places.items()
+    }
+    twice = [str(place) for place, count in Counter(named.values()).items() if count > 1]
+    if twice:
+        raise typer.BadParameter(f"several recordings would be written to {', '.join(twice)}")
+    return named
+
+
+def _side_by_side(
+    paths: Sequence[Path], hear: Callable[[Path], Transcript]
+) -> dict[Path, Transcript | Failure]:
+    """What comes of each, in order; a bar on a terminal shows how many are done."""
+    errors, threads = Console(stderr=True), ThreadPoolExecutor(AT_ONCE)
+    try:
+        with Progress(console=errors, disable=not errors.is_terminal, transient=True) as bars:
+            bar = bars.add_task("recordings", total=len(paths))
+            begun = {path: threads.submit(hear, path) for path in paths}
+            for one in begun.values():
+                one.add_done_callback(lambda _: bars.advance(bar))
+            return {path: _outcome(one) for path, one in begun.items()}
+    finally:  # after Ctrl-C no further recording begins
+        threads.shutdown(wait=False, cancel_futures=True)
+
+
+def _outcome(begun: Future[Transcript]) -> Transcript | Failure:
+    try:
+        return begun.result()
+    except (VLLMModalitiesError, ImportError, OSError) as error:
+        return error
+
+
+def _show(heard: Mapping[Path, Transcript], *, titled: bool, as_json: bool) -> None:
+    if as_json:
+        values = [{"file": str(path)} | found.to_dict() for path, found in heard.items()]
+        typer.echo(json.dumps(values, ensure_ascii=False, indent=2))
+        return
+    for path, found in heard.items():
+        title = f"{path}:\n" if titled else ""
+        typer.echo(printable(f"{title}{found.text}"))
+
+
+def _told(outcomes: Mapping[Path, Transcript | Failure]) -> list[Failure]:
+    """Say what is doubtful, and what failed."""
+    errors, failures = Console(stderr=True), list[Failure]()
+    for path, found in outcomes.items():
+        if isinstance(found, Transcript):
+            for warning in found.warnings:
+                errors.print(Text.assemble((f"{path}: {warning}", "yellow")))
+            failed: list[Failure] = [error for _, error in found.failures]
+        else:
+            failed = [found]
+        for error in failed:
+            name = f"{path}: {type(error).__name__}:"
+            errors.print(Text.assemble((name, "red"), f" {printable(str(error))}"))
+        failures += failed
+    return failures
