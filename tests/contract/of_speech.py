@@ -32,7 +32,7 @@ ANSWERS = [
     transcription(
         "heard",
         fields(response_format="json"),
-        call=lambda c: c.transcribe(ASSETS["museum.flac"](), language="en"),
+        call=lambda c: c.transcribe(ASSETS["museum.flac"](), language="en", chunking="server"),
         observe=seen.text,
     ),
     *(
@@ -260,7 +260,7 @@ TRANSLATING = [
     translation(
         "translated",
         {"model": "whisper-base", "language": "de", "response_format": "json"},
-        call=lambda c: c.translate(ASSETS["berlin.flac"](), language="de"),
+        call=lambda c: c.translate(ASSETS["berlin.flac"](), language="de", chunking="server"),
         observe=seen.text,
     ),
     translation("members of a translation", german(), observe=seen.members),

@@ -100,6 +100,18 @@ def test_html_of_a_document_has_our_tags_alone(text: str) -> None:
     assert "".join(text.split()) in "".join(found.text.split())
 
 
+@given(text=TEXTS)
+@example("</td><script>alert(1)</script>")
+def test_html_of_a_transcript_has_our_tags_alone(text: str) -> None:
+    def shown(said: str) -> Tags:
+        segments = (Segment(0, 1, said, speaker=said),)
+        return Tags(Transcript(said, segments, said, 1.0, said, (said,))._repr_html_())
+
+    found = shown(text)
+    assert found.tags == shown("").tags
+    assert "".join(text.split()) in "".join(found.text.split())
+
+
 def test_every_form_of_html_is_tried_here() -> None:
     """A class that gets one gets a test beside that of Document."""
     forms = {"_repr_html_", "to_html", "_repr_markdown_", "_repr_svg_", "_repr_mimebundle_"}
@@ -111,7 +123,7 @@ def test_every_form_of_html_is_tried_here() -> None:
         for method in kind.body
         if isinstance(method, ast.FunctionDef) and method.name in forms
     }
-    assert found == {"Document._repr_html_", "Document.to_html"}
+    assert found == {"Document._repr_html_", "Document.to_html", "Transcript._repr_html_"}
 
 
 PATHS = st.sampled_from(

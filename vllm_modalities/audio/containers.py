@@ -13,7 +13,7 @@ from .._sniff import Opened
 from ..errors import MediaError
 
 if TYPE_CHECKING:
-    import av
+    import av.error
 
 BLOCK = 1 << 16  # frames that are handed on at a time; a packet has some 1,000
 TOLERATED = 0.5  # s; a length counts the encoder's own delay, too
@@ -36,6 +36,7 @@ class Container:
         """
         try:
             import av
+            import av.error
         except ImportError:
             raise ImportError(
                 f"{given.name} is {given.kind}, which takes PyAV to read: pip install"
