@@ -130,8 +130,7 @@ def _parts(kind: str, content: bytes) -> list[tuple[str, str]]:
 
 
 def _sound(content: bytes) -> str:
-    """Its whole seconds: `transcribe` leaves out the silence at its ends."""
     try:
-        return f"{soundfile.info(io.BytesIO(content)).duration:.0f} s of sound"
+        return f"{soundfile.info(io.BytesIO(content)).duration:.2f} s of sound"
     except soundfile.LibsndfileError:
         return hashlib.sha256(content).hexdigest()
