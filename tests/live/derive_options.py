@@ -2,8 +2,8 @@
 
     PYTHONPATH=.:tests python -m live.derive_options > vllm_modalities/serving/options.json
 
-Names, releases and choices are those of tests/unit/serving/serve_flags.json, which lists the parsers
-of sixteen releases; whether an option takes a value is asked of the releases that the rig has.
+Names, releases and choices are those of tests/unit/serving/serve_flags.json, which lists the
+parsers of sixteen releases; whether an option takes a value is asked of the releases that the rig has.
 """
 
 from __future__ import annotations
@@ -28,7 +28,8 @@ def derived() -> dict[str, Any]:
     rows, choices = {}, {}
     for name, found in sorted(listed.items()):
         gone = releases.index(found["last"]) + 1
-        switch = {name.replace("--no-", "--", 1), name.replace("--", "--no-", 1)} <= set(listed)
+        bare = name.removeprefix("--no-").removeprefix("--")
+        switch = {f"--{bare}", f"--no-{bare}"} <= set(listed)
         rows[name] = [
             found["first"],
             releases[gone] if gone < len(releases) else None,

@@ -32,9 +32,6 @@ NGRAMS = (
     Part(
         env={"VLLM_USE_V2_MODEL_RUNNER": "0"},
         since="0.31.0",
-        without="Model Runner V2, the default where Triton is, does not take this processor: the"
-        " server ends at its start",
-        fatal=True,
         why="the processor is of the first model runner, and V2 refuses such from 0.31.0 on",
         source=f"{VLLM}v1/worker/gpu/sample/logits_processor/loader.py",
     ),

@@ -1,0 +1,199 @@
+"""The `vllm serve` commands in a text: a shell's, a Dockerfile's, compose's or Kubernetes'."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import PurePath
+from typing import Any
+
+from ._words import Words, understood
+
+DOCKERFILE = re.compile(r"^\s*(FROM|CMD|ENTRYPOINT)\s", re.MULTILINE | re.IGNORECASE)
+MANIFEST = re.compile(r"^(services|apiVersion|kind):", re.MULTILINE)
+ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=")
+IMAGE = re.compile(r"(^|/)vllm-(openai|cpu)[^/]*$")  # their entry point is `vllm serve`
+SERVER_MODULE = "vllm.entrypoints.openai.api_server"
+ENDS = set(";&|<>()")
+
+
+def commands_in(text: str) -> list[Words]:
+    """Every command of `text` that serves a model.
+
+    Args:
+        text: A command line, a shell script, a Dockerfile, a compose file or Kubernetes manifests.
+
+    Raises:
+        ImportError: It is YAML, and PyYAML is not installed.
+    """
+    if MANIFEST.search(text):
+        found = list(_of_yaml(text))
+    elif DOCKERFILE.search(text):
+        found = list(_of_dockerfile(text))
+    else:
+        found = list(_of_shell(text))
+    if len(found) == 1:
+        return [understood(words, env) for words, env, _ in found]
+    return [
+        understood(words, env, where or f"command {number}")
+        for number, (words, env, where) in enumerate(found, 1)
+    ]
+
+
+Found = tuple[Sequence[str], Mapping[str, str], str]
+
+
+def _of_shell(text: str, env: Mapping[str, str] | None = None) -> Iterator[Found]:
+    exported = dict(env or {})
+    for words in _statements(text):
+        if words[0] == "export":
+            exported |= _assignments(words[1:])
+            continue
+        yield from _served(words, exported, "")
+
+
+def _statements(text: str) -> Iterator[list[str]]:
+    """The words of each simple command; a quote may go over several lines."""
+    pending = ""
+    for line in text.replace("\\\r\n", " ").replace("\\\n", " ").splitlines():
+        if not pending and line.lstrip().startswith("#"):
+            continue
+        pending += f"{line}\n"
+        lexer = shlex.shlex(pending, posix=True, punctuation_chars="".join(sorted(ENDS)))
+        lexer.whitespace_split, lexer.commenters = True, ""
+        try:
+            words = list(lexer)
+        except ValueError:  # a quote is open
+            continue
+        pending = ""
+        yield from _parts(words)
+
+
+def _parts(words: Sequence[str]) -> Iterator[list[str]]:
+    """The words between `;`, `&&`, `|` and the like, without redirections and comments."""
+    part: list[str] = []
+    for word in words:
+        if word.startswith("#"):
+            break
+        if ENDS.issuperset(word):
+            if word[0] in "<>" and part and part[-1].isdigit():
+                part.pop()
+            if part:
+                yield part
+            part = []
+        else:
+            part.append(word)
+    if part:
+        yield part
+
+
+def _served(words: Sequence[str], env: Mapping[str, str], where: str) -> Iterator[Found]:
+    """What follows `vllm serve` in one command, or the image that has it as its entry point."""
+    for place, word in enumerate(words):
+        before = words[:place]
+        rest = words[place + 1 :]
+        if PurePath(word).name == "vllm" and rest[:1] == ["serve"]:
+            yield rest[1:], {**env, **_assignments(before)}, where
+        elif word == SERVER_MODULE or (IMAGE.search(word) and "docker" in before and rest):
+            yield rest, {**env, **_assignments(before)}, where
+        elif " serve " in word and "vllm" in word:  # sh -c "…"
+            yield from ((found, more, where) for found, more, _ in _of_shell(word, env))
+            continue
+        else:
+            continue
+        return
+
+
+def _assignments(words: Sequence[str]) -> dict[str, str]:
+    """The variables that are set by words such as `NAME=value`, also after `-e` and `--env`."""
+    pairs = (word.removeprefix("--env=") for word in words)
+    return dict(pair.split("=", 1) for pair in pairs if ASSIGNMENT.match(pair))
+
+
+def _of_dockerfile(text: str) -> Iterator[Found]:
+    env: dict[str, str] = {}
+    start: list[str] = []
+    entry: list[str] = []
+    command: list[str] = []
+    joined = re.sub(r"\\\s*\n", " ", text)
+    for line in joined.splitlines():
+        name, _, rest = line.strip().partition(" ")
+        match name.upper():
+            case "FROM":
+                start = ["vllm", "serve"] if IMAGE.search(rest.split()[0]) else []
+                entry, command, env = [], [], {}
+            case "ENV":
+                words = shlex.split(rest)
+                env |= _assignments(words) or {words[0]: " ".join(words[1:])}
+            case "ENTRYPOINT":
+                entry, command = _form(rest), []
+            case "CMD":
+                command = _form(rest)
+    yield from _served([*(entry or start), *command], env, "")
+
+
+def _form(text: str) -> list[str]:
+    """The words of an instruction in exec form, or those of a shell."""
+    try:
+        return [str(word) for word in json.loads(text)]
+    except ValueError:
+        return shlex.split(text)
+
+
+def _of_yaml(text: str) -> Iterator[Found]:
+    try:
+        import yaml
+    except ImportError:
+        raise ImportError(
+            "compose files and manifests are read with PyYAML: pip install 'vllm-modalities[cli]'"
+        ) from None
+    for document in yaml.safe_load_all(text):
+        if not isinstance(document, dict):
+            continue
+        services = document.get("services")
+        if isinstance(services, dict):
+            for name, service in services.items():
+                yield from _of_container(service, "entrypoint", "command", f"service {name}")
+        else:
+            for container in _containers(document):
+                name = container.get("name", "")
+                yield from _of_container(container, "command", "args", f"container {name}")
+
+
+def _containers(part: Any) -> Iterator[dict[str, Any]]:
+    """Every container anywhere in a manifest."""
+    if isinstance(part, dict):
+        for key, value in part.items():
+            if key in ("containers", "initContainers") and isinstance(value, list):
+                yield from (one for one in value if isinstance(one, dict))
+            else:
+                yield from _containers(value)
+    elif isinstance(part, list):
+        for value in part:
+            yield from _containers(value)
+
+
+def _of_container(container: Any, entry: str, command: str, where: str) -> Iterator[Found]:
+    if not isinstance(container, dict):
+        return
+    words = [*_listed(container.get(entry)), *_listed(container.get(command))]
+    if not container.get(entry) and IMAGE.search(str(container.get("image", ""))):
+        words = ["vllm", "serve", *words]
+    yield from _served(words, _environment(container), where)
+
+
+def _listed(words: Any) -> list[str]:
+    if isinstance(words, str):
+        return shlex.split(words)
+    return [str(word) for word in words or ()]
+
+
+def _environment(container: Mapping[str, Any]) -> dict[str, str]:
+    """Variables, as a mapping, as `NAME=value` words or as name and value."""
+    found = container.get("environment") or container.get("env") or {}
+    if isinstance(found, dict):
+        return {name: str(value) for name, value in found.items()}
+    named = {str(one["name"]): str(one.get("value")) for one in found if isinstance(one, dict)}
+    return named | _assignments([one for one in found if isinstance(one, str)])
