@@ -3,7 +3,7 @@
     PYTHONPATH=.:tests python -m live.derive_options > vllm_modalities/serving/options.json
 
 Names, releases and choices are those of tests/unit/serving/serve_flags.json, which lists the
-parsers of sixteen releases; whether an option takes a value is asked of the releases that the rig has.
+parsers of sixteen releases; whether an option takes a value is asked of releases of the rig.
 """
 
 from __future__ import annotations
