@@ -106,6 +106,8 @@ def _suits(one: Examination, info: ServerInfo) -> bool:
         return "rerank" in info.tasks and kind != "bi-encoder"
     if one.task == "embed_tokens":
         return one.task in info.tasks and kind == "late-interaction"
+    if one.task == "classify":  # a reranker has one class
+        return one.task in info.tasks and "rerank" not in info.tasks
     return one.task in info.tasks
 
 
@@ -120,7 +122,9 @@ def _gates(info: ServerInfo, model: ModelInfo) -> list[Finding]:
     """The rows that this release, and not every one, has for what this model does."""
     kinds = [kind for task in sorted(info.tasks) for kind in TASKS.get(task, ())]
     return [
-        gate.says(f"{gate.field}: {gate.problem} ({gate.window}). {gate.cure}")
+        gate.says(
+            f"{gate.field}: {gate.problem.replace('{value}', 'so many')} ({gate.window}). {gate.cure}"
+        )
         for gate in GATES
         if gate.action in SHOWN
         and (gate.since or gate.until)
