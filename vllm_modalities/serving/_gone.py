@@ -86,8 +86,8 @@ def unknown(served: Served) -> list[tuple[Finding, Callable[[Words], Words]]]:
     return [
         _judged(option, served)
         for option in served.words.options
-        # argparse takes the beginning of a name too.
-        if option.base not in found and not any(name.startswith(option.base) for name in found)
+        # argparse takes the beginning of a name too, and vLLM -O with its value joined to it.
+        if option.base[:2] != "-O" and not any(name.startswith(option.base) for name in found)
     ]
 
 
