@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import typer
 
+from .check_command import check_command
 from .demo import demo
+from .doctor import doctor
+from .probe import probe
+from .recipe import recipe
 from .rerank import rerank, score
 from .simulate import simulate
 
@@ -27,3 +31,7 @@ app.command()(demo)
 app.command()(simulate)
 app.command()(rerank)
 app.command()(score)
+app.command()(probe)
+app.command()(doctor)
+app.command()(recipe)
+app.command("check-command")(check_command)

@@ -11,7 +11,7 @@ from .._routing import ask_all
 from .._wire import TASKS
 from ..endpoints._ranking import score_type
 from ..errors import Finding, VLLMModalitiesError
-from ..gates import GATES, Action
+from ..gates import GATES, Action, Gate
 from ..server import ModelInfo, ServerInfo
 from ._media_checks import MEDIA_CHECKS
 from ._ranking_checks import RANKING_CHECKS
@@ -122,9 +122,7 @@ def _gates(info: ServerInfo, model: ModelInfo) -> list[Finding]:
     """The rows that this release, and not every one, has for what this model does."""
     kinds = [kind for task in sorted(info.tasks) for kind in TASKS.get(task, ())]
     return [
-        gate.says(
-            f"{gate.field}: {gate.problem.replace('{value}', 'so many')} ({gate.window}). {gate.cure}"
-        )
+        gate.says(f"{gate.field}: {_problem(gate)} ({gate.window}). {gate.cure}")
         for gate in GATES
         if gate.action in SHOWN
         and (gate.since or gate.until)
@@ -132,3 +130,7 @@ def _gates(info: ServerInfo, model: ModelInfo) -> list[Finding]:
         and gate.models.holds(model.profile)
         and any(gate.judges(kind) for kind in kinds)
     ]
+
+
+def _problem(gate: Gate) -> str:
+    return gate.problem.replace("{value}", "so many")

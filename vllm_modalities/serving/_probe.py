@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Coroutine, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, overload
 
 from .._context import Context
@@ -52,7 +52,7 @@ class Probed:
 
     server: ServerInfo
     routes: tuple[Route, ...] = ()
-    limits: Mapping[str, str] | None = None
+    limits: Mapping[str, str] = field(default_factory=dict)
 
 
 @overload

@@ -48,11 +48,6 @@ class Served:
         return self.row is not None and self.row.task in POOLED
 
     @property
-    def reads_pages(self) -> bool:
-        """Whether it reads pages."""
-        return self.row is not None and self.row.task == "ocr"
-
-    @property
     def hears(self) -> bool:
         """Whether it has `/v1/audio`."""
         return self.row is not None and self.row.task == "transcribe"

@@ -76,7 +76,10 @@ class Words:
             if option.base == name and option.value is not None:
                 key = option.name.partition(".")[2].removesuffix("+")
                 read = read_json(option.value)
-                found |= {key: option.value if read is None else read} if key else read or {}
+                if key:
+                    found[key] = option.value if read is None else read
+                elif isinstance(read, dict):
+                    found |= read
         return found
 
     def without(self, *names: str) -> Words:
