@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 from rich.console import Console
-from rich.table import Table
+from rich.table import Column, Table
 from rich.text import Text
 
 from .. import InvalidRequestError, VLLMModalitiesError
@@ -26,7 +26,7 @@ COLOURS = {"ok": "green", "fault": "red", "error": "red", "doubt": "yellow", "wa
 
 def table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:
     """Cells that wrap; nothing a server says is taken for markup, nor obeyed by a terminal."""
-    shown = Table(*headings)
+    shown = Table(*(Column(heading, overflow="fold") for heading in headings))
     for row in rows:
         shown.add_row(*(Text(printable(cell), style=COLOURS.get(cell, "")) for cell in row))
     return shown

@@ -44,8 +44,11 @@ def check_command(
         ]
         as_json({"findings": found, "corrected": corrected})
     elif findings:
-        rows = [(one.severity, one.message, one.source or "") for one in findings]
-        Console().print(table(("", "what", "source"), rows))
+        rows = [
+            (one.severity, one.message + (f"\n[{one.source}]" if one.source else ""))
+            for one in findings
+        ]
+        Console().print(table(("", "what, and what to do"), rows))
         typer.echo(f"\nPut right:\n{printable(corrected)}")
     else:
         typer.echo("nothing wrong")

@@ -20,6 +20,7 @@ from ._rules import RULES
 from ._words import LATER, Option, Words, read_json, understood
 
 Fix = Callable[[Words], Words]
+WRITES = " `vllm-modalities recipe` writes that file."
 JSON_OPTIONS = ("--hf-overrides", "--pooler-config")
 
 
@@ -133,7 +134,8 @@ def _lacking(served: Served) -> Iterator[tuple[Finding, Fix | None]]:
                 code="missing",
                 severity="error" if part.fatal else "warning",
                 field=name,
-                message=f"{name}: {served.words.model} needs {words}; without it {part.without}.",
+                message=f"{name}: {served.words.model} needs {words}; without it {part.without}."
+                f"{WRITES if part.file else ''}",
                 source=part.source,
             )
             yield finding, _adding(part)

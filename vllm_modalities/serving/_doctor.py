@@ -16,7 +16,7 @@ from ..server import ModelInfo, ServerInfo
 from ._media_checks import MEDIA_CHECKS
 from ._ranking_checks import RANKING_CHECKS
 from ._report import Check, Examined, Report
-from ._subject import Examination, Subject
+from ._subject import Examination, Subject, brief
 from ._vector_checks import VECTOR_CHECKS
 
 if TYPE_CHECKING:
@@ -72,9 +72,9 @@ def _one(context: Context, replica: Replica, announce: Announce | None) -> Flow[
     info = replica.info or ServerInfo(url=replica.url, healthy=False)
     model = info.model(None)
     if not info.healthy or model is None:
-        told = str(replica.error) if replica.error else "it lists no model"
+        told = brief(replica.error) if replica.error else "it lists no model"
         cure = "start it, and see that its address is right"
-        check = Check("answers", "fault", told[:200], cure)
+        check = Check("answers", "fault", told, cure)
         return Examined(info, None, "unknown", (), (check,), 0, 0)
     chosen = [one for one in EXAMINATIONS if _suits(one, info)]
     subject = Subject.of(context, replica, model.id, sum(one.requests for one in chosen))
@@ -84,7 +84,7 @@ def _one(context: Context, replica: Replica, announce: Announce | None) -> Flow[
     for one in chosen:
         (outcome,) = yield from Together([one.run(subject)])
         if isinstance(outcome, VLLMModalitiesError):
-            failed = Check(one.name, "fault", str(outcome)[:200], "see the server's log")
+            failed = Check(one.name, "fault", brief(outcome), "see the server's log")
             checks.append(failed)
         else:
             checks += outcome

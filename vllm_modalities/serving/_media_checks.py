@@ -13,7 +13,7 @@ from ..endpoints.ocr import OCRRequest
 from ..endpoints.transcribe import TranscriptionRequest
 from ..errors import BadRequestError, VLLMModalitiesError
 from ._report import Check
-from ._subject import Checks, Examination, Subject
+from ._subject import Checks, Examination, Subject, brief
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -75,7 +75,7 @@ def page(subject: Subject) -> Checks:
     outcome = yield from subject.outcome(_request(subject, url, LONGEST))
     seconds = subject.now() - began
     if isinstance(outcome, VLLMModalitiesError):
-        return [Check("page canary", "fault", str(outcome)[:160], "see the server's log")]
+        return [Check("page canary", "fault", brief(outcome), "see the server's log")]
     choice = outcome.parse(_Completion).choices[0]
     text = choice.message.content or ""
     share = _share(" ".join(PAGE), text)

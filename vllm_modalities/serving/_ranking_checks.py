@@ -11,7 +11,7 @@ from ..endpoints.pooling import TokenEmbedRequest
 from ..endpoints.rerank import RerankRequest
 from ..errors import VLLMModalitiesError
 from ._report import Check
-from ._subject import Checks, Examination, Subject, shown
+from ._subject import Checks, Examination, Subject, brief, shown
 from ._vector_checks import UNIT
 
 LANES, PER_LANE = 4, 2
@@ -92,7 +92,7 @@ def pace(subject: Subject) -> Checks:
     seconds = max(subject.now() - began, 1e-9)
     failed = [one for one in outcomes if isinstance(one, VLLMModalitiesError)]
     if failed:
-        return [Check("pace", "fault", str(failed[0])[:160], "see the server's log")]
+        return [Check("pace", "fault", brief(failed[0]), "see the server's log")]
     return [Check("pace", "ok", f"{pairs / seconds:.1f} pairs/s, {LANES} requests at a time")]
 
 

@@ -151,3 +151,9 @@ def cosines(left: NDArray[np.float32], right: NDArray[np.float32]) -> NDArray[np
 def shown(numbers: Sequence[float] | NDArray[np.float32]) -> str:
     """Numbers with three decimals."""
     return ", ".join(f"{number:.3f}" for number in numbers)
+
+
+def brief(error: VLLMModalitiesError, limit: int = 160) -> str:
+    """What an error says, in one line of at most so many characters."""
+    words = " ".join(str(getattr(error, "message", error)).split())
+    return words if len(words) <= limit else f"{words[: limit - 2]} …"

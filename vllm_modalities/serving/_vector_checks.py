@@ -12,7 +12,7 @@ from ..endpoints.embeddings import EmbeddingRequest
 from ..errors import BadRequestError, VLLMModalitiesError
 from ._references import REFERENCES
 from ._report import Check
-from ._subject import Checks, Examination, Subject, cosines, listed
+from ._subject import Checks, Examination, Subject, brief, cosines, listed
 
 TEXT = "Yeast in the dough turns sugar into gas, and the bubbles lift the bread."
 CLOSE = "Bread rises because yeast makes gas out of sugar."
@@ -149,7 +149,7 @@ def _sizes(subject: Subject, width: int) -> Iterator[int]:
 
 def _told(outcomes: Sequence[object]) -> str:
     errors = [one for one in outcomes if isinstance(one, VLLMModalitiesError)]
-    return str(errors[0])[:160] if errors else "no size was tried"
+    return brief(errors[0]) if errors else "no size was tried"
 
 
 def prompts(subject: Subject) -> Checks:
@@ -164,8 +164,8 @@ def prompts(subject: Subject) -> Checks:
         asked = CohereEmbedRequest(texts=(TEXT,), input_type=name, embedding_types=("float",))
         outcome = yield from subject.outcome(asked)
         if isinstance(outcome, VLLMModalitiesError):
-            told = f"the server has none by that name, so the client writes it ({outcome})"
-            checks.append(Check(f"prompt {name}", "ok", told[:200]))
+            told = f"the server has none of that name, so the client writes it: {brief(outcome)}"
+            checks.append(Check(f"prompt {name}", "ok", told))
             continue
         given = asked.read(outcome).float
         assert given is not None  # it was asked for
@@ -187,9 +187,9 @@ def long_input(subject: Subject) -> Checks:
     text = "word " * (context + 64)
     outcome = yield from subject.outcome(EmbeddingRequest(input=(text,), encoding_format="float"))
     if isinstance(outcome, BadRequestError):
-        return [Check("long input", "ok", f"refused, as it should be: {str(outcome)[:120]}")]
+        return [Check("long input", "ok", f"refused, as it should be: {brief(outcome)}")]
     if isinstance(outcome, VLLMModalitiesError):
-        return [Check("long input", "fault", str(outcome)[:160], "see the server's log")]
+        return [Check("long input", "fault", brief(outcome), "see the server's log")]
     length = float(np.linalg.norm(listed(outcome, 1)[0]))
     evidence = (
         f"{context + 64} words or more are taken, and averaged in pieces; length {length:.4f}"
@@ -205,7 +205,7 @@ def pace(subject: Subject) -> Checks:
     times = sorted(time for lane in lanes if isinstance(lane, list) for time in lane)
     if len(times) < LANES * PER_LANE:
         failed = next(lane for lane in lanes if not isinstance(lane, list))
-        return [Check("pace", "fault", f"a lane failed: {failed}"[:160], "see the server's log")]
+        return [Check("pace", "fault", brief(failed), "see the server's log")]
     middle, slowest = times[len(times) // 2], times[-1]
     evidence = (
         f"{len(times) / seconds:.1f} texts/s, {LANES} at a time;"

@@ -142,6 +142,7 @@ OCR = (
 HARMFUL: list[tuple[str, str, str]] = [
     ("pooler-logits-renamed", f'{POOLER} \'{{"logit_bias": 2.65, "logit_scale": 2}}\'', "0.32.0"),
     ("pooler-logits-renamed", f"{POOLER} '{{\"logit_bias\": 2.65}}'", "0.22.0"),
+    ("pooler-logits-renamed", f"{POOLER}.logit_scale 2", "0.32.0"),
     ("pooler-task-score", f"{POOLER}.task score", "0.19.0"),
     ("pooler-task-encode", f"{POOLER}.task encode", "0.32.0"),
     ("pooler-task-unknown", f"{POOLER}.task reward", "0.32.0"),

@@ -400,6 +400,7 @@ def test_a_server_that_is_down_and_one_that_lists_no_model_are_faults() -> None:
         (found,) = doctor(client)
         (probed,) = probe(client)
     assert [fault.name for fault in found.faults] == ["answers"]
+    assert "What the client does" not in Report((found,)).to_markdown()
     assert (probed.routes, probed.server.healthy) == ((), False)
     empty = httpx.Client(transport=httpx.MockTransport(lambda _: httpx.Response(404)))
     with pytest.warns(match="release"), Client(URL, http_client=empty) as client:
