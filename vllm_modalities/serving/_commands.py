@@ -17,6 +17,7 @@ ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=")
 IMAGE = re.compile(r"(^|/)vllm-(openai|cpu)[^/]*$")  # their entry point is `vllm serve`
 SERVER_MODULE = "vllm.entrypoints.openai.api_server"
 ENDS = set(";&|<>()")
+LINES = 40  # that a quote may go over
 
 
 def commands_in(text: str) -> list[Words]:
@@ -56,19 +57,29 @@ def _of_shell(text: str, env: Mapping[str, str] | None = None) -> Iterator[Found
 
 def _statements(text: str) -> Iterator[list[str]]:
     """The words of each simple command; a quote may go over several lines."""
-    pending = ""
-    for line in text.replace("\\\r\n", " ").replace("\\\n", " ").splitlines():
-        if not pending and line.lstrip().startswith("#"):
-            continue
-        pending += f"{line}\n"
-        lexer = shlex.shlex(pending, posix=True, punctuation_chars="".join(sorted(ENDS)))
+    lines = text.replace("\\\r\n", " ").replace("\\\n", " ").splitlines()
+    place = 0
+    while place < len(lines):
+        for count in range(1, LINES + 1):
+            words = _words("\n".join(lines[place : place + count]))
+            if words is not None:
+                yield from _parts(words)
+                break
+        else:
+            count = 1  # a quote that never closes hides its own line alone
+        place += count
+
+
+def _words(text: str) -> list[str] | None:
+    """The words of a text, without a comment at its end; None where a quote is open."""
+    for part in (text, re.split(r"(?:^|\s)#", text, maxsplit=1)[0]):
+        lexer = shlex.shlex(part, posix=True, punctuation_chars="".join(sorted(ENDS)))
         lexer.whitespace_split, lexer.commenters = True, ""
         try:
-            words = list(lexer)
-        except ValueError:  # a quote is open
+            return list(lexer)
+        except ValueError:
             continue
-        pending = ""
-        yield from _parts(words)
+    return None
 
 
 def _parts(words: Sequence[str]) -> Iterator[list[str]]:
@@ -77,7 +88,7 @@ def _parts(words: Sequence[str]) -> Iterator[list[str]]:
     for word in words:
         if word.startswith("#"):
             break
-        if ENDS.issuperset(word):
+        if word and ENDS.issuperset(word):
             if word[0] in "<>" and part and part[-1].isdigit():
                 part.pop()
             if part:

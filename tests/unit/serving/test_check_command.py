@@ -227,6 +227,7 @@ def test_every_rule_has_a_command_that_it_is_about() -> None:
         ("vllm serve m --pooler-config $CONFIG", "0.32.0"),
         ("vllm serve --model m --port 1", "0.32.0"),
         ("vllm serve --config serve.yaml", "0.32.0"),
+        ("vllm serve m --api-key '' --port 1", "0.32.0"),
         ("vllm serve --served-model-name a b", "0.32.0"),
         ("vllm serve m --hf-token --hf-overrides={} --api-key a b", "0.32.0"),
     ],
@@ -241,6 +242,9 @@ def test_what_is_right_is_left_alone(command: str, release: str) -> None:
         "vllm serve BAAI/bge-m3 --task embed",
         "$ exec nohup /opt/venv/bin/vllm serve BAAI/bge-m3 --task embed > log 2>&1 &",
         "# a comment\nexport A=1 && cd /srv; vllm serve BAAI/bge-m3 \\\n  --task embed  # embeds",
+        "(cd /srv && vllm serve BAAI/bge-m3 --task embed)  # don't ask",
+        "echo 'it never closes\nvllm serve BAAI/bge-m3 --task embed",
+        "# isn't\nvllm serve BAAI/bge-m3 --task embed",
         "python -m vllm.entrypoints.openai.api_server --model BAAI/bge-m3 --task embed",
         "docker run --gpus all -e A=1 --env=B=2 vllm/vllm-openai:v0.20 --model BAAI/bge-m3"
         " --task embed",
