@@ -110,11 +110,11 @@ def _unlisted(model: str, task: str | None) -> ServeCommand:
     done = task or _done_by(profile)
     notes = [Note(text, "its profile") for text in profile.notes]
     if done is None:
-        names = ", ".join(sorted(row.name for row in ROWS))
         raise invalid(
             "model",
             f"nothing is known of how {model!r} is served; name what it is to do, such as"
-            f' task="embed". Known are {names}',
+            f' task="embed". {len(ROWS)} families are known, such as Qwen3-Embedding and Whisper:'
+            " docs/recipes.md",
         )
     if done in ("transcribe", "translate"):
         return _built(model, (), notes)
