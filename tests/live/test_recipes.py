@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import subprocess
 from pathlib import Path
 
 import pytest
 from live._parsers import refusals
 
 from vllm_modalities import ServerVersion
+from vllm_modalities._rig import provision
+from vllm_modalities._rig.commands import process_environment
 from vllm_modalities.serving import recipe
+from vllm_modalities.serving._ocr import PROCESSOR
 from vllm_modalities.serving._recipe import ROWS
 
 
@@ -26,3 +30,25 @@ def test_every_recipe_is_taken_by_the_parser_of_the_release(release: str, tmp_pa
     said = dict(zip(commands, refusals(release, words, tmp_path), strict=True))
     assert len(said) > 40
     assert {name: refusal for name, refusal in said.items() if refusal} == {}
+
+
+LOADER = """
+from vllm.v1.worker.gpu.sample.logits_processor import loader
+try:
+    loader._load_v2_logitsprocs_by_fqcns(["{processor}"])
+except ValueError as error:
+    print(error)
+"""
+
+
+@pytest.mark.parametrize("release", ["0.31.0", "0.32.0"])
+def test_model_runner_v2_refuses_the_ngram_processor(release: str) -> None:
+    python = provision(release)
+    done = subprocess.run(
+        [str(python), "-c", LOADER.format(processor=PROCESSOR)],
+        capture_output=True,
+        text=True,
+        check=True,
+        env=process_environment({"VLLM_NO_USAGE_STATS": "1"}),
+    )
+    assert "NGramPerReqLogitsProcessor is not a subclass of" in done.stdout

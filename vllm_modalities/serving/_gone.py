@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from ..errors import Finding
+from ..server import ServerVersion
 from ._options import NAMES, RELEASES, listed, names
 from ._rule import Served
 from ._words import Option, Words
@@ -113,11 +114,7 @@ def _history(first: str | None, until: str | None, release: str) -> str:
     """What became of an option, in words."""
     if first is None:
         return "has no such option"
-    if (
-        until is not None
-        and release not in (None, first)
-        and until in RELEASES[: RELEASES.index(release) + 1]
-    ):
+    if until is not None and ServerVersion(release) >= until:
         return f"no longer has it; it is gone by {until}"
     return f"does not have it yet; it came by {first}"
 

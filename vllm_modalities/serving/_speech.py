@@ -32,7 +32,8 @@ BACKEND = Note(
 )
 HUNGRY = Note(
     "its encoder reserves far more than its weights: 24 GB ran out of memory, 32 GB is comfortable"
-    " unquantised; 0.25.0 reserves less (PRs #47071, #47437)",
+    " unquantised; 0.25.0 reserves less (PRs #47071, #47437). Where memory is truly tight:"
+    " --gpu-memory-utilization above 0.9, with --enforce-eager",
     ISSUE_OOM,
 )
 TURBO = "RedHatAI/whisper-large-v3-turbo"
