@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import re
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import PurePath
 from typing import Any
 
-from ._words import Words, understood
+from .._inputs import invalid
+from ._words import Words, read_json, understood
 
 DOCKERFILE = re.compile(r"^\s*(FROM|CMD|ENTRYPOINT)\s", re.MULTILINE | re.IGNORECASE)
 MANIFEST = re.compile(r"^(services|apiVersion|kind):", re.MULTILINE)
@@ -27,6 +27,7 @@ def commands_in(text: str) -> list[Words]:
         text: A command line, a shell script, a Dockerfile, a compose file or Kubernetes manifests.
 
     Raises:
+        InvalidRequestError: It looks like YAML, and is none.
         ImportError: It is YAML, and PyYAML is not installed.
     """
     if MANIFEST.search(text):
@@ -133,11 +134,11 @@ def _of_dockerfile(text: str) -> Iterator[Found]:
         name, _, rest = line.strip().partition(" ")
         match name.upper():
             case "FROM":
-                start = ["vllm", "serve"] if IMAGE.search(rest.split()[0]) else []
+                start = ["vllm", "serve"] if IMAGE.search(rest.partition(" ")[0]) else []
                 entry, command, env = [], [], {}
             case "ENV":
-                words = shlex.split(rest)
-                env |= _assignments(words) or {words[0]: " ".join(words[1:])}
+                words = _split(rest)
+                env |= _assignments(words) or {" ".join(words[:1]): " ".join(words[1:])}
             case "ENTRYPOINT":
                 entry, command = _form(rest), []
             case "CMD":
@@ -147,64 +148,74 @@ def _of_dockerfile(text: str) -> Iterator[Found]:
 
 def _form(text: str) -> list[str]:
     """The words of an instruction in exec form, or those of a shell."""
-    try:
-        return [str(word) for word in json.loads(text)]
-    except ValueError:
-        return shlex.split(text)
+    words = read_json(text)
+    return list(map(str, words)) if isinstance(words, list) else _split(text)
+
+
+def _split(text: str) -> list[str]:
+    """The words of a text as a shell reads it; none where a quote is open."""
+    return _words(text) or []
 
 
 def _of_yaml(text: str) -> Iterator[Found]:
     try:
-        import yaml
+        from yaml import YAMLError, safe_load_all
     except ImportError:
         raise ImportError(
             "compose files and manifests are read with PyYAML: pip install 'vllm-modalities[cli]'"
         ) from None
-    for document in yaml.safe_load_all(text):
-        if not isinstance(document, dict):
+    try:
+        documents = list(safe_load_all(text))
+    except (YAMLError, RecursionError, ValueError) as error:
+        raise invalid("command", f"it looks like YAML, and is none: {error}") from None
+    for document in documents:
+        services = _mapping(_mapping(document).get("services"))
+        for name, service in services.items():
+            yield from _of_container(service, "entrypoint", "command", f"service {name}")
+        for container in [] if services else _containers(document):
+            name = _mapping(container).get("name", "")
+            yield from _of_container(container, "command", "args", f"container {name}")
+
+
+def _containers(document: Any) -> Iterator[Any]:
+    """Every container anywhere in a manifest; what aliases repeat is looked at once."""
+    seen: set[int] = set()
+    parts = [document]
+    while parts:
+        part = parts.pop()
+        if id(part) in seen:
             continue
-        services = document.get("services")
-        if isinstance(services, dict):
-            for name, service in services.items():
-                yield from _of_container(service, "entrypoint", "command", f"service {name}")
-        else:
-            for container in _containers(document):
-                name = container.get("name", "")
-                yield from _of_container(container, "command", "args", f"container {name}")
+        seen.add(id(part))
+        for key in ("containers", "initContainers"):
+            yield from _sequence(_mapping(part).get(key))
+        parts += [*_mapping(part).values(), *_sequence(part)]
 
 
-def _containers(part: Any) -> Iterator[dict[str, Any]]:
-    """Every container anywhere in a manifest."""
-    if isinstance(part, dict):
-        for key, value in part.items():
-            if key in ("containers", "initContainers") and isinstance(value, list):
-                yield from (one for one in value if isinstance(one, dict))
-            else:
-                yield from _containers(value)
-    elif isinstance(part, list):
-        for value in part:
-            yield from _containers(value)
+def _mapping(part: Any) -> dict[Any, Any]:
+    return part if isinstance(part, dict) else {}
+
+
+def _sequence(part: Any) -> list[Any]:
+    return part if isinstance(part, list) else []
 
 
 def _of_container(container: Any, entry: str, command: str, where: str) -> Iterator[Found]:
-    if not isinstance(container, dict):
-        return
-    words = [*_listed(container.get(entry)), *_listed(container.get(command))]
-    if not container.get(entry) and IMAGE.search(str(container.get("image", ""))):
+    told = _mapping(container)
+    words = [*_listed(told.get(entry)), *_listed(told.get(command))]
+    if not told.get(entry) and IMAGE.search(str(told.get("image", ""))):
         words = ["vllm", "serve", *words]
-    yield from _served(words, _environment(container), where)
+    yield from _served(words, _environment(told), where)
 
 
 def _listed(words: Any) -> list[str]:
-    if isinstance(words, str):
-        return shlex.split(words)
-    return [str(word) for word in words or ()]
+    return _split(words) if isinstance(words, str) else list(map(str, _sequence(words)))
 
 
 def _environment(container: Mapping[str, Any]) -> dict[str, str]:
     """Variables, as a mapping, as `NAME=value` words or as name and value."""
-    found = container.get("environment") or container.get("env") or {}
-    if isinstance(found, dict):
-        return {name: str(value) for name, value in found.items()}
-    named = {str(one["name"]): str(one.get("value")) for one in found if isinstance(one, dict)}
-    return named | _assignments([one for one in found if isinstance(one, str)])
+    found = container.get("environment") or container.get("env")
+    named = {str(name): str(value) for name, value in _mapping(found).items()}
+    for one in _sequence(found):
+        if isinstance(one, dict):
+            named[str(one.get("name"))] = str(one.get("value"))
+    return named | _assignments([one for one in _sequence(found) if isinstance(one, str)])

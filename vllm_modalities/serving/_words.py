@@ -111,7 +111,7 @@ def read_json(text: str) -> Any:
     """What a JSON text says; None if it is none."""
     try:
         return json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import sys
 from pathlib import Path
@@ -317,6 +318,48 @@ def test_no_text_breaks_it(text: str) -> None:
             check_command(f"{text}\nvllm serve m {text}{end}")
         except InvalidRequestError:
             assert "vllm serve" not in text
+
+
+ANYTHING = st.recursive(
+    st.none() | st.integers() | st.text(max_size=9) | st.just("vllm serve m --task embed"),
+    lambda inner: (
+        st.lists(inner, max_size=4)
+        | st.dictionaries(
+            st.sampled_from(
+                ["command", "args", "entrypoint", "image", "env", "environment", "containers"]
+            ),
+            inner,
+            max_size=4,
+        )
+    ),
+    max_leaves=20,
+)
+
+
+@given(ANYTHING, ANYTHING)
+def test_no_manifest_breaks_it(services: Any, spec: Any) -> None:
+    text = f"services: {json.dumps(services)}\n---\nkind: Pod\nspec: {json.dumps(spec)}\n"
+    with contextlib.suppress(InvalidRequestError):
+        check_command(text)
+
+
+@given(st.text(max_size=200))
+def test_no_text_that_begins_like_a_manifest_or_a_dockerfile_breaks_it(text: str) -> None:
+    for start in ("kind: ", "services: {a: ", "FROM ", "FROM a\nENV ", "FROM a\nCMD "):
+        with contextlib.suppress(InvalidRequestError):
+            check_command(f"{start}{text}")
+
+
+def test_aliases_that_repeat_themselves_are_looked_at_once() -> None:
+    levels = [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]" for n in range(1, 30)]
+    text = "\n".join(["kind: Pod", "a0: &a0 [&self {containers: [], self: *self}]", *levels])
+    with pytest.raises(InvalidRequestError, match="no `vllm serve` command"):
+        check_command(text)
+
+
+def test_yaml_that_is_none_is_refused_in_words() -> None:
+    with pytest.raises(InvalidRequestError, match="looks like YAML, and is none"):
+        check_command("kind: [Pod")
 
 
 def test_names_are_known_for_every_option() -> None:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import runpy
 import shlex
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -260,3 +262,10 @@ def test_writing_gives_a_script_that_runs_beside_its_files(tmp_path: Path) -> No
 def test_a_note_reads_with_its_source() -> None:
     note = recipe("BAAI/bge-m3").notes[0]
     assert str(note) == f"{note.text} [{note.source}]"
+
+
+def test_the_printed_page_has_every_family(capsys: pytest.CaptureFixture[str]) -> None:
+    sys.modules.pop("vllm_modalities.serving._print", None)
+    runpy.run_module("vllm_modalities.serving._print", run_name="__main__")
+    printed = capsys.readouterr().out
+    assert all(f"### {row.name}\n" in printed for row in ROWS)
