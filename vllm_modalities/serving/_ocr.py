@@ -11,13 +11,13 @@ PROCESSOR = "vllm.model_executor.models.deepseek_ocr:NGramPerReqLogitsProcessor"
 NO_CACHES = (
     Part(
         flags=("--no-enable-prefix-caching",),
-        without="pages share no beginning, so the prefix cache only costs",
+        without="prefixes are cached of pages, which share none",
         why="pages share no beginning",
         source=f"{RECIPES}DeepSeek/DeepSeek-OCR.md",
     ),
     Part(
         flags=("--mm-processor-cache-gb", "0"),
-        without="a page is seen once, so the cache of processed images only costs",
+        without="images are kept that are never seen again",
         why="a page is seen once",
         source=f"{RECIPES}DeepSeek/DeepSeek-OCR.md",
     ),

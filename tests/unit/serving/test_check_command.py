@@ -202,6 +202,7 @@ def test_what_harms_is_found_and_put_right(code: str, command: str, release: str
     assert codes(command, release) == [code]
     corrected = correct_command(command, vllm_version=release)
     assert codes(corrected, release) == ([code] if code in LEFT else [])
+    assert correct_command(corrected, vllm_version=release) == corrected
 
 
 def test_every_rule_has_a_command_that_it_is_about() -> None:
