@@ -15,7 +15,10 @@ from rich.text import Text
 from .. import InvalidRequestError, VLLMModalitiesError
 from .._printable import printable
 
-Urls = Annotated[list[str], typer.Argument(help="Servers; an API key is read from $VLLM_API_KEY.")]
+Urls = Annotated[
+    list[str] | None,
+    typer.Argument(help="Servers; default $VLLM_BASE_URL. $VLLM_API_KEY is their key."),
+]
 AsJSON = Annotated[bool, typer.Option("--json", help="Print JSON, for machines.")]
 Version = Annotated[
     str | None, typer.Option(help="The vLLM release; default: the newest that is known.")

@@ -17,7 +17,7 @@ from ._shown import AsJSON, Urls, as_json, refusing, table
 
 
 def doctor(
-    urls: Urls,
+    urls: Urls = None,
     json_: AsJSON = False,
     markdown: Annotated[
         bool, typer.Option("--markdown", help="Print a memo to keep with the service.")
@@ -31,7 +31,7 @@ def doctor(
     Example: `vllm-modalities doctor http://gpu1:8000 --markdown > memo.md`
     """
     told = Console(stderr=True)
-    with refusing(), Client(urls) as client:
+    with refusing(), Client(urls or None) as client:
         report = examine(
             client, announce=lambda line: told.print(Text(printable(line)), style="dim")
         )

@@ -15,14 +15,14 @@ from ..serving import probe as ask
 from ._shown import AsJSON, Urls, as_json, refusing, table
 
 
-def probe(urls: Urls, json_: AsJSON = False) -> None:
+def probe(urls: Urls = None, json_: AsJSON = False) -> None:
     """Ask each server which routes it has, which costs it nothing, and show its limits.
 
     The exit status is 1 where a server does not answer.
 
     Example: `vllm-modalities probe http://gpu1:8000 http://gpu2:8000`
     """
-    with refusing(), Client(urls) as client:
+    with refusing(), Client(urls or None) as client:
         found = ask(client)
     if json_:
         as_json([_values(one) for one in found])

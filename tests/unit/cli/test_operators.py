@@ -111,6 +111,13 @@ def test_probe_shows_live_routes_first_and_the_limits(server) -> None:
     assert found[0]["routes"]["/v1/embeddings"] == 405
 
 
+def test_the_environment_says_which_servers_where_nobody_does(
+    server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("VLLM_BASE_URL", "http://other")
+    assert run("probe").stdout.startswith("http://other: vLLM 0.32.0, m\n")
+
+
 def test_probe_of_a_server_without_limits_shows_its_routes(server) -> None:
     server.context = None
     assert "at most" not in run("probe", URL).stdout
