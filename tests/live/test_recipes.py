@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 from pathlib import Path
 
@@ -11,9 +12,11 @@ from live._parsers import refusals
 from vllm_modalities import ServerVersion
 from vllm_modalities._rig import provision
 from vllm_modalities._rig.commands import process_environment
+from vllm_modalities.profiles import PROFILES
 from vllm_modalities.serving import recipe
 from vllm_modalities.serving._ocr import PROCESSOR
 from vllm_modalities.serving._recipe import ROWS
+from vllm_modalities.serving._templates import SEEING_FORM, TEMPLATES
 
 
 @pytest.mark.parametrize("release", ["0.20.2", "0.26.0", "0.32.0"])
@@ -52,3 +55,31 @@ def test_model_runner_v2_refuses_the_ngram_processor(release: str) -> None:
         env=process_environment({"VLLM_NO_USAGE_STATS": "1"}),
     )
     assert "NGramPerReqLogitsProcessor is not a subclass of" in done.stdout
+
+
+RENDER = """
+import json, sys
+from jinja2.sandbox import ImmutableSandboxedEnvironment
+env = ImmutableSandboxedEnvironment(trim_blocks=True, lstrip_blocks=True)  # as transformers does
+messages = [{"role": "query", "content": "a query"}, {"role": "document", "content": "a document"}]
+for text in json.load(sys.stdin):
+    shown = [env.from_string(text).render(messages=messages, **more) for more in
+             ({}, {"instruction": "do it"})]
+    print(json.dumps(shown))
+"""
+
+
+def test_templates_read_as_the_profiles_say_to_the_byte() -> None:
+    forms = {p.rerank.template: p.rerank.form for p in PROFILES if p.rerank and p.rerank.form}
+    forms["qwen3_vl_reranker.jinja"] = SEEING_FORM
+    done = subprocess.run(
+        [str(provision()), "-c", RENDER],
+        input=json.dumps([TEMPLATES[name] for name in forms]),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    for form, line in zip(forms.values(), done.stdout.splitlines(), strict=True):
+        document = form.document_of("a document")
+        wanted = [form.query_of("a query", words) + document for words in (None, "do it")]
+        assert json.loads(line) == wanted
