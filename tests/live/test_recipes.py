@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import subprocess
 from pathlib import Path
 
@@ -13,7 +14,8 @@ from vllm_modalities import ServerVersion
 from vllm_modalities._rig import provision
 from vllm_modalities._rig.commands import process_environment
 from vllm_modalities.profiles import PROFILES
-from vllm_modalities.serving import recipe
+from vllm_modalities.serving import check_command, recipe
+from vllm_modalities.serving._commands import commands_in
 from vllm_modalities.serving._ocr import PROCESSOR
 from vllm_modalities.serving._recipe import ROWS
 from vllm_modalities.serving._templates import SEEING_FORM, TEMPLATES
@@ -33,6 +35,32 @@ def test_every_recipe_is_taken_by_the_parser_of_the_release(release: str, tmp_pa
     said = dict(zip(commands, refusals(release, words, tmp_path), strict=True))
     assert len(said) > 40
     assert {name: refusal for name, refusal in said.items() if refusal} == {}
+
+
+PUBLIC = Path(__file__).parents[1] / "unit" / "serving" / "public_commands.json"
+REFUSED = (
+    "vllm serve m --task embed",
+    "vllm serve m --enable-scoring-api",
+    "vllm serve m --swap-space 4",
+    "vllm serve m --runner reward",
+    "vllm serve m other",
+    "vllm serve m --pooler-config.pooling_type mean",
+    "vllm serve m --pooler-config.task encode",
+    "vllm serve m --pooler-config.logit_bias 2",
+    "vllm serve m --pooler-config.normalize true",
+)
+
+
+def test_the_parser_agrees_with_what_is_found_in_commands(tmp_path: Path) -> None:
+    public = [entry["command"] for entry in json.loads(PUBLIC.read_text())]
+    right = [line for line in public if "serve ..." not in line and ".jinja" not in line]
+    lines = [*right, *REFUSED]
+    words = [shlex.split(commands_in(line)[0].shell().partition(" serve ")[2]) for line in right]
+    words += [line.split()[2:] for line in REFUSED]
+    said = dict(zip(lines, refusals("0.32.0", words, tmp_path), strict=True))
+    assert {line for line in right if said[line]} == set()
+    found = {line for line in REFUSED if any(f.severity == "error" for f in check_command(line))}
+    assert {line for line in REFUSED if said[line]} == found == set(REFUSED)
 
 
 LOADER = """
