@@ -244,7 +244,11 @@ def test_blocks_are_python_and_fit_the_page(page: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["how-it-works", "models", "reference/profiles", "reference/requests"]
+    "name",
+    [
+        *("how-it-works", "models", "reference/profiles", "reference/requests"),
+        *("serving", "migration", "faults-and-cures"),
+    ],
 )
 def test_blocks_that_need_no_server_do_what_they_say(name: str) -> None:
     found = blocks(DOCS / f"{name}.md")
@@ -259,6 +263,21 @@ def test_the_page_of_releases_is_the_one_that_is_printed() -> None:
 
     command = "python -m vllm_modalities.gates._print > docs/versions.md"
     assert (DOCS / "versions.md").read_text("utf-8") == page(), command
+
+
+def test_the_page_of_recipes_is_the_one_that_is_printed() -> None:
+    from vllm_modalities.serving._print import page
+
+    command = "python -m vllm_modalities.serving._print > docs/recipes.md"
+    assert (DOCS / "recipes.md").read_text("utf-8") == page(), command
+
+
+def test_every_name_of_the_operators_side_is_in_the_reference() -> None:
+    from vllm_modalities import serving
+
+    told = (DOCS / "reference" / "serving.md").read_text("utf-8")
+    named = set(re.findall(r"auto(?:class|function):: (\w+)", told))
+    assert named == set(serving.__all__)
 
 
 def test_pages_have_blocks() -> None:

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import typer
 
+from .check_command import check_command
 from .demo import demo
+from .doctor import doctor
 from .ocr import ocr
+from .probe import probe
+from .recipe import recipe
 from .rerank import rerank, score
 from .simulate import simulate
 from .transcribe import transcribe
@@ -31,3 +35,7 @@ app.command()(rerank)
 app.command()(score)
 app.command()(ocr)
 app.command()(transcribe)
+app.command()(probe)
+app.command()(doctor)
+app.command()(recipe)
+app.command("check-command")(check_command)

@@ -7,7 +7,6 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -18,10 +17,9 @@ from rich.text import Text
 from .. import Client, UnsupportedTaskError, VLLMModalitiesError
 from .._printable import printable
 from .._rig import RigError, running
+from ..serving._media_checks import ASSETS
 
 SERVERS = ("embed", "rerank", "whisper-base", "deepseek-ocr")
-INSTALLED = Path(__file__).parent / "assets"
-ASSETS = INSTALLED if INSTALLED.is_dir() else Path(__file__).parents[2] / "examples" / "assets"
 ALSO = {"pooling", "tokenize", "detokenize"}  # done by servers, and no job of this demo
 RANDOM = "The weights of this model are random, so what it says is meaningless."
 SIMULATED = "This server is simulated, so what it says is made up."
