@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING
 
 from .._flow import Work
 from .._results import AnswerModel
-from ..endpoints.ocr import OCRRequest
+from ..endpoints._page_request import OCRRequest
+from ..endpoints._reading import messages
 from ..endpoints.transcribe import TranscriptionRequest
 from ..errors import BadRequestError, VLLMModalitiesError
+from ..profiles import GENERIC_OCR
 from ._report import Check
 from ._subject import Checks, Examination, Subject, brief
 
@@ -108,14 +110,15 @@ def processor(subject: Subject) -> Checks:
 
 def _request(subject: Subject, url: str | None, tokens: int) -> OCRRequest:
     """A page, or words alone, as the model's profile asks."""
-    facts = subject.profile.ocr
-    words = next(iter(facts.prompts.values()), "") if facts else ""
-    content = [{"type": "text", "text": words}]
-    picture = [{"type": "image_url", "image_url": {"url": url}}] if url else []
+    facts = subject.profile.ocr or GENERIC_OCR
+    words = next(iter(facts.prompts.values()), "")
+    alone = ({"role": "user", "content": words},)
     return OCRRequest(
-        messages=({"role": "user", "content": (*picture, *content)},),
-        temperature=0.0,
+        messages=messages(facts, url, words) if url else alone,
         max_completion_tokens=tokens,
+        skip_special_tokens=facts.skip_special_tokens,
+        vllm_xargs=dict(facts.vllm_xargs) or None,
+        **{"temperature": 0.0, **facts.sampling},
     )
 
 
