@@ -52,8 +52,15 @@ def report(request: pytest.FixtureRequest) -> Report:
 
 
 @pytest.fixture(scope="session")
-def servers(request: pytest.FixtureRequest, report: Report) -> Iterator[Rig]:
+def release(request: pytest.FixtureRequest) -> str:
+    """Of vLLM, on which the tests run."""
+    found: str = request.config.getoption("--release")
+    return found
+
+
+@pytest.fixture(scope="session")
+def servers(request: pytest.FixtureRequest, release: str, report: Report) -> Iterator[Rig]:
     marks = (mark for item in request.session.items for mark in item.iter_markers("servers"))
     names = (name for mark in marks for name in mark.args)
-    with running(names, release=request.config.getoption("--release"), report=report) as rig:
+    with running(names, release=release, report=report) as rig:
         yield rig
