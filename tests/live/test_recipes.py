@@ -10,7 +10,6 @@ import shlex
 import subprocess
 from pathlib import Path
 
-import pytest
 from live._parsers import refusals
 
 from vllm_modalities import ServerVersion
