@@ -37,7 +37,7 @@ def called(client: Client | AsyncClient, row: Row) -> Any:
     """What a row's call gives, awaitable of an `AsyncClient`; what comes in turn is one result."""
     given = getattr(client, row.method)(*row.arguments, **row.options)
     if not row.streams:
-        return given
+        return _whole(given)
     return _awaited(given) if isinstance(client, AsyncClient) else _taken(given)
 
 
@@ -83,7 +83,7 @@ class Caller:
 
     def __call__(self, row: Row, **options: Any) -> Any:
         client = self.client.with_options(**options)
-        return row.read(self.do(whole(called(client, row))))
+        return row.read(self.do(called(client, row)))
 
     def tasks(self) -> int:
         """How many tasks there are, after those that only tidy up have had their turns."""
@@ -101,15 +101,15 @@ class Caller:
             self._runner.close()
 
 
-def whole(made: Any) -> Any:
+def _whole(made: Any) -> Any:
     """What a method gives, or what a stream has in the end."""
     if isinstance(made, TextStream):
         assert "".join(made) == made.result.text
         return made.result
-    return _whole(made) if isinstance(made, AsyncTextStream) else made
+    return _heard(made) if isinstance(made, AsyncTextStream) else made
 
 
-async def _whole(stream: AsyncTextStream[Any]) -> Any:
+async def _heard(stream: AsyncTextStream[Any]) -> Any:
     async with stream:
         assert "".join([text async for text in stream]) == stream.result.text
     return stream.result
