@@ -127,7 +127,7 @@ def measure(table: Table, minutes: float) -> None:
     table.row("those, cut by the server", part, texts[:count], language="en", chunking="server")
     for voice, language in (("de", "German"), ("fr", "French"), ("es", "Spanish")):
         sound, texts, starts, sounds = _prose.recording(voice, 180)
-        table.row(f"{language}, 3 min", (sound, RATE), texts, starts, timestamps="segment")
+        table.row(f"{language}, 3 min", (sound, RATE), texts, language=voice)
         table.alone(texts, sounds, voice)
     sound, texts, _, _ = _prose.recording("en-us", 120)
     for name, source in kinds(sound).items():
