@@ -149,17 +149,23 @@ def docs(session: nox.Session) -> None:
 @nox.session
 def live(session: nox.Session) -> None:
     """The tests against real vLLM servers on this machine's CPU; the first run installs vLLM."""
+    debian(session, "espeak-ng")
     session.install("-e", ".[simulator]", *TEST)
     session.run("pytest", "tests/live", "-v", "--durations=15", *session.posargs)
+
+
+def debian(session: nox.Session, program: str, *others: str) -> None:
+    """Debian's package of a program that is not there; as root, as in a container."""
+    if shutil.which(program) is None:
+        session.run("apt-get", "update", "-qq", external=True)
+        install = ("apt-get", "install", "-y", "-qq", "--no-install-recommends")
+        session.run(*install, program, *others, external=True)
 
 
 @nox.session
 def browser(session: nox.Session) -> None:
     """A document's HTML page in a real Chromium; `-- --shots FOLDER` keeps what was seen."""
-    if shutil.which("chromium") is None:  # Debian's package; as root, as in a container
-        session.run("apt-get", "update", "-qq", external=True)
-        install = ("apt-get", "install", "-y", "-qq", "--no-install-recommends")
-        session.run(*install, "chromium", "fonts-dejavu-core", external=True)
+    debian(session, "chromium", "fonts-dejavu-core")
     session.install("-e", ".", *TEST, "playwright>=1.50")
     session.run("pytest", "tests/browser", *session.posargs)
 
@@ -175,7 +181,8 @@ def matrix(session: nox.Session) -> None:
 
 @nox.session(name="live-long")
 def live_long(session: nox.Session) -> None:
-    """Minutes of speech on a real Whisper server; needs espeak-ng; takes an hour on two cores."""
+    """Minutes of speech on a real Whisper server; takes an hour on two cores."""
+    debian(session, "espeak-ng")
     session.install("-e", ".[media]", *TEST)
     session.run(
         "python", "benchmarks/long_speech.py", *session.posargs, env={"PYTHONPATH": "tests/live"}

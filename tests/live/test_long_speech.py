@@ -5,9 +5,9 @@ from __future__ import annotations
 import statistics
 from functools import cache
 
-import _prose
 import numpy as np
 import pytest
+from live import _prose
 
 from vllm_modalities import Client, Transcript
 from vllm_modalities._rig import Rig
