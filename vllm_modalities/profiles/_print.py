@@ -272,8 +272,7 @@ def _notes(profiles: Iterable[Profile]) -> Iterator[str]:
     alike.pop((), None)
     for notes, names in alike.items():
         yield f"- **{', '.join(names)}**: {' '.join(notes)}"
-    if alike:
-        yield ""
+    yield ""
 
 
 if __name__ == "__main__":
