@@ -34,13 +34,13 @@ OCR_PLUGIN = Path(__file__).parent / "ocr_plugin"
 READING = (
     *("--load-format", "dummy", "--dtype", "float32", "--skip-mm-profiling"),
     *("--max-model-len", "4096", "--max-num-batched-tokens", "4096", "--max-num-seqs", "4"),
+    *("--no-enable-prefix-caching", "--mm-processor-cache-gb", "0"),
 )
 OCR = (
     *READING,
     *("--limit-mm-per-prompt", '{"image": 2}'),
     "--logits-processors",
     "vllm.model_executor.models.deepseek_ocr:NGramPerReqLogitsProcessor",
-    *("--no-enable-prefix-caching", "--mm-processor-cache-gb", "0"),
 )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import re
 import threading
@@ -30,6 +31,7 @@ LADDER = (0.2, 0.6)
 
 # Pages that stand in memory as pixels; more would not be ready any sooner.
 PREPARING = threading.BoundedSemaphore(os.cpu_count() or 1)
+WINDOW = 100  # the processor's own, if a request names none
 CELLS = re.compile(r"</?t[dr]>|\s")  # what the n-gram processor lets a table repeat
 
 
@@ -172,10 +174,16 @@ class OnePage:
         return reply
 
     def _suspect(self, reply: _Reply) -> None:
-        """Warn, once a call, of a loop that the n-gram processor would not have let be."""
+        """Warn, once a call, of a loop that the n-gram processor would not have let be.
+
+        It looks for `ngram_size` tokens in a row among the last `window_size`, so it does not see
+        what comes round after more; a token is a byte at least.
+        """
         reading = self._reading
         xargs = {**reading.fields, **reading.asked.extra_body}["vllm_xargs"] or {}
-        if reply.loop and "ngram_size" in xargs and CELLS.sub("", reply.loop[0]):
+        size, window = xargs.get("ngram_size", math.inf), xargs.get("window_size", WINDOW)
+        unit = reply.loop[0] if reply.loop else ""
+        if CELLS.sub("", unit) and len(unit.encode()) <= window - size:
             message = (
                 "a page ends in a loop, which the n-gram processor does not let happen: the server"
                 " was probably started without it. Add --logits-processors"

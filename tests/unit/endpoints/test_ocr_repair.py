@@ -53,6 +53,13 @@ def test_what_stays_a_loop_is_kept_and_says_so(talk) -> None:
     assert "the text ends in a loop: 'and on and '" in loop
 
 
+def test_a_loop_that_the_processor_cannot_see_is_not_blamed_on_its_absence(talk) -> None:
+    """It looks back 90 tokens for 30 in a row; a line of 80 letters may have as many tokens."""
+    line = "".join(map(chr, range(33, 113)))
+    found = talk(Reader(answers=lambda ask: line * 40)).ocr(document(1))
+    assert "ends in a loop" in found.pages[0].warnings[-1]
+
+
 def test_a_loop_that_the_server_ended_is_one_too(talk) -> None:
     server = Reader(answers=lambda ask: ("a b", "repetition") if not ask.temperature else "Words.")
     found = talk(server).ocr(document(1))
