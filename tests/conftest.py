@@ -13,7 +13,7 @@ for name in ("FORCE_COLOR", "PY_COLORS", "GITHUB_ACTIONS", "TTY_COMPATIBLE", "TT
     os.environ.pop(name, None)  # rich and typer would colour what tests read; some read it once
 
 settings.register_profile("dev", deadline=None, max_examples=50)
-settings.register_profile("ci", deadline=None, max_examples=200, print_blob=True)
+settings.register_profile("ci", deadline=None, max_examples=100, print_blob=True)
 settings.load_profile("ci" if os.environ.get("CI") else "dev")
 
 
