@@ -90,7 +90,7 @@ def integrations(session: nox.Session) -> None:
     adapters = sorted(map(str, Path("vllm_modalities/integrations").glob("*.py")))
     session.run("mypy", *adapters)
     coverage = ("--cov=vllm_modalities.integrations", "--cov-branch", "--cov-fail-under=100")
-    report = ("--cov-config=tests/integrations/.coveragerc", "--cov-report=term-missing")
+    report = ("--cov-config=tests/integrations/coverage.ini", "--cov-report=term-missing")
     session.run("pytest", "tests/integrations", *coverage, *report, *session.posargs)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from .._flow import Work
 from .._results import AnswerModel
@@ -113,13 +113,14 @@ def _request(subject: Subject, url: str | None, tokens: int) -> OCRRequest:
     facts = subject.profile.ocr or GENERIC_OCR
     words = next(iter(facts.prompts.values()), "")
     alone = ({"role": "user", "content": words},)
-    return OCRRequest(
-        messages=messages(facts, url, words) if url else alone,
-        max_completion_tokens=tokens,
-        skip_special_tokens=facts.skip_special_tokens,
-        vllm_xargs=dict(facts.vllm_xargs) or None,
-        **{"temperature": 0.0, **facts.sampling},
-    )
+    asked: dict[str, Any] = {
+        "temperature": 0.0,
+        **facts.sampling,
+        "skip_special_tokens": facts.skip_special_tokens,
+        "vllm_xargs": dict(facts.vllm_xargs) or None,
+    }
+    sent = messages(facts, url, words) if url else alone
+    return OCRRequest(messages=sent, max_completion_tokens=tokens, **asked)
 
 
 def _drawn() -> Image:
