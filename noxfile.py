@@ -36,11 +36,12 @@ def lint(session: nox.Session) -> None:
 @nox.session
 def tests(session: nox.Session) -> None:
     """Unit and property tests, without a server; every branch of the core is run."""
-    session.install("-e", ".[simulator]", *TEST)
+    session.install("-e", ".[simulator]", *TEST, "pytest-xdist>=3.6")
     session.run(
-        *("pytest", *OFFLINE),
+        *("pytest", "-n", "auto", *OFFLINE),
         *("--cov", "--cov-report=term-missing:skip-covered", "--cov-fail-under=100"),
         *session.posargs,
+        env={"PYTHONHASHSEED": "0"},  # or tests named after sets have other names in each process
     )
 
 
