@@ -159,7 +159,8 @@ def ocr(printed: str, folder: Path) -> None:
     drawn, original = folder / "invoice" / "overlay.png", ASSETS / "invoice.png"
     with Image.open(drawn) as after, Image.open(original) as before:
         assert after.size == before.size
-        assert after.tobytes() != before.convert("RGB").tobytes() or " 0 blocks" in printed
+        changed = after.tobytes() != before.convert("RGB").tobytes()
+    assert changed or "at ((" not in printed  # a model of random weights may give no box
 
 
 def many(printed: str, _: Path) -> None:
