@@ -9,19 +9,18 @@ from typing import Any, ClassVar
 from pydantic import Field
 
 from .._context import Context, Target
-from .._flow import Flow, Response, Together
-from .._results import AnswerModel
+from .._flow import Flow, Together
 from .._wire import RequestModel
-from .._xargs import XArgs
 from ..errors import VLLMModalitiesError
 from ..server import ServerInfo
+from ._completions import CompletionRequest
 
 # The words that vLLM itself puts to Gemma 3n and Qwen3-Omni, which have a route.
 ASKED = {"transcribe": "Transcribe this audio", "translate": "Translate this audio"}
 ONLY = "Write the words alone."
 
 
-class SpeechChatRequest(RequestModel):
+class SpeechChatRequest(CompletionRequest):
     """Body of `POST /v1/chat/completions` with one recording, for models that hear only in chats.
 
     Source: vLLM 0.32.0 vllm/entrypoints/openai/chat_completion/protocol.py,
@@ -30,23 +29,13 @@ class SpeechChatRequest(RequestModel):
 
     TASK: ClassVar[str] = "transcribe"
     MAPPED_AS: ClassVar[tuple[str, ...]] = ("translate",)
-    PATHS: ClassVar[tuple[str, ...]] = ("/v1/chat/completions",)
 
-    messages: tuple[Mapping[str, Any], ...] = Field(min_length=1, repr=False)
     duration: float | None = Field(default=None, exclude=True)
     """Seconds of audio, if known; not sent, but held against the server's limit."""
 
-    temperature: float | None = Field(default=None, ge=0)
-    top_p: float | None = None
-    top_k: int | None = None
     min_p: float | None = None
     frequency_penalty: float | None = None
     presence_penalty: float | None = None
-    repetition_penalty: float | None = None
-    seed: int | None = None
-    stream: bool | None = None
-    max_completion_tokens: int | None = Field(default=None, ge=1)
-    vllm_xargs: XArgs | None = None
 
     @classmethod
     def suits(cls, server: ServerInfo) -> bool:
@@ -113,22 +102,3 @@ def _instruction(task: str, language: str | None, to_language: str | None) -> st
     spoken = f", which is in the language {language!r}" if language else ""
     into = f" into the language {to_language or 'en'!r}" if task == "translate" else ""
     return f"{ASKED[task]}{into}{spoken}. {ONLY}"
-
-
-class _Message(AnswerModel):
-    content: str | None = None
-
-
-class _Choice(AnswerModel):
-    message: _Message
-    finish_reason: str | None = None
-
-
-class _Completion(AnswerModel):
-    choices: list[_Choice] = Field(min_length=1)
-
-
-def said_in_chat(response: Response) -> tuple[str, str | None]:
-    """What the model wrote, and why it ended."""
-    choice = response.parse(_Completion).choices[0]
-    return choice.message.content or "", choice.finish_reason

@@ -12,7 +12,8 @@ from .._context import Target
 from .._flow import Response
 from .._results import AnswerModel
 from .._wire import RequestModel
-from ._chat_speech import chat_of, chats, said_in_chat
+from ._chat_speech import chat_of, chats
+from ._completions import completed
 
 if TYPE_CHECKING:
     from ..audio.spoken import Grammar, Spoken
@@ -82,7 +83,7 @@ def heard_in(target: Target, response: Response, duration: float) -> tuple[Spoke
 
     grammar = grammar_of(target)
     if chats(target):
-        text, reason = said_in_chat(response)
+        text, reason = completed(response)
         heard = spoken(text, grammar, duration=duration)
         cut = (f"the text is cut: the model did not end it by itself ({reason!r})",)
         return (heard if reason == "stop" else replace(heard, doubts=heard.doubts + cut)), None

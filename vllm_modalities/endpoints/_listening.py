@@ -3,33 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
-
-from pydantic import Field
+from typing import TYPE_CHECKING
 
 from .._events import Events
 from .._flow import Response, said
-from .._results import AnswerModel
 from ..audio.joining import joined
 from ..audio.spoken import settled, worded
 from ..errors import ResponseError
+from ._completions import Chunk
 
 if TYPE_CHECKING:
     from ..audio.spoken import Grammar
-
-
-class _Delta(AnswerModel):
-    content: str | None = None
-
-
-class _Choice(AnswerModel):
-    delta: _Delta = _Delta()
-    finish_reason: str | None = None
-
-
-class _Chunk(AnswerModel):
-    choices: list[_Choice] = Field(default_factory=list)
-    error: Any = None
 
 
 class Telling:
@@ -121,7 +105,7 @@ class Listener:
         if data == b"[DONE]":
             self.done = True
             return
-        chunk = _Chunk.model_validate_json(data)
+        chunk = Chunk.model_validate_json(data)
         if chunk.error:
             self.fault = f"HTTP 200 with an error in its stream: {said(data)}"
         for choice in chunk.choices:

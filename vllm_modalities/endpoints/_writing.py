@@ -2,36 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from pydantic import Field
-
 from .._events import Events
 from .._flow import Response, said
-from .._results import AnswerModel
 from .._secrets import hidden_in
 from ..documents.repetition import LONGEST_UNIT, repeated_tail
 from ..errors import VLLMModalitiesError, status_class
-from ._page_request import Completion
+from ._completions import Chunk, completed
 
 EVERY = 1_000  # characters between two looks
 # No page says the same a hundred lines long; a form may well say it ten times.
 TIMES, LENGTH = 20, 4_000
 TAIL = max(LENGTH, TIMES * LONGEST_UNIT)
-
-
-class _Delta(AnswerModel):
-    content: str | None = None
-
-
-class _Choice(AnswerModel):
-    delta: _Delta = _Delta()
-    finish_reason: str | None = None
-
-
-class _Chunk(AnswerModel):
-    choices: list[_Choice] = Field(default_factory=list)
-    error: Any = None
 
 
 class Watch:
@@ -78,8 +59,7 @@ class Watch:
             ResponseError: The stream is none, or stops before its end.
         """
         if "event-stream" not in response.headers.get("content-type", ""):
-            choice = response.parse(Completion).choices[0]
-            return choice.message.content or "", choice.finish_reason
+            return completed(response)
         if self._error is not None:
             raise _refused(response, *self._error)
         if self._fault:
@@ -92,7 +72,7 @@ class Watch:
         if data == b"[DONE]":
             self._done = True
             return
-        chunk = _Chunk.model_validate_json(data)
+        chunk = Chunk.model_validate_json(data)
         if chunk.error:
             code = chunk.error.get("code") if isinstance(chunk.error, dict) else None
             self._error = (code if isinstance(code, int) and 400 <= code < 600 else 500, data)

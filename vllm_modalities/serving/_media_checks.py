@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from .._flow import Work
 from .._results import AnswerModel
+from ..endpoints._completions import completed
 from ..endpoints._page_request import OCRRequest
 from ..endpoints._reading import messages
 from ..endpoints.transcribe import TranscriptionRequest
@@ -31,19 +32,6 @@ LONGEST = 200  # tokens that a page may become
 
 class _Text(AnswerModel):
     text: str
-
-
-class _Message(AnswerModel):
-    content: str | None = None
-
-
-class _Choice(AnswerModel):
-    message: _Message
-    finish_reason: str | None = None
-
-
-class _Completion(AnswerModel):
-    choices: tuple[_Choice, ...]
 
 
 def spoken(subject: Subject) -> Checks:
@@ -78,8 +66,7 @@ def page(subject: Subject) -> Checks:
     seconds = subject.now() - began
     if isinstance(outcome, VLLMModalitiesError):
         return [Check("page canary", "fault", brief(outcome), "see the server's log")]
-    choice = outcome.parse(_Completion).choices[0]
-    text = choice.message.content or ""
+    text, reason = completed(outcome)
     share = _share(" ".join(PAGE), text)
     right = share >= READ
     cure = "" if right else "check the weights and flags: `vllm-modalities recipe`"
@@ -87,9 +74,9 @@ def page(subject: Subject) -> Checks:
         Check("page canary", "ok" if right else "fault", f"{share:.0%} read: {text[:80]!r}", cure),
         Check(
             "end of the page",
-            "ok" if choice.finish_reason == "stop" else "doubt",
-            f"ended by {choice.finish_reason!r}",
-            "" if choice.finish_reason == "stop" else "it may loop; see the n-gram processor",
+            "ok" if reason == "stop" else "doubt",
+            f"ended by {reason!r}",
+            "" if reason == "stop" else "it may loop; see the n-gram processor",
         ),
         Check("pace", "ok", f"{seconds:.1f} s for one page, alone"),
     ]
