@@ -61,6 +61,9 @@ class Telling:
                 other words than the try that was cut before it.
         """
         last = self.tries[-1]
+        if last.error:  # hidden before it is cut, or the beginning of a secret would stay
+            words = said(last.error, response.hidden)
+            raise response.fault(f"HTTP 200 with an error in its stream: {words}")
         if last.fault:
             raise response.fault(last.fault)
         if not last.done:
@@ -79,7 +82,8 @@ class Listener:
     Attributes:
         said: The model's text as it is.
         reasons: Why the model ended, chunk by chunk.
-        fault: What is wrong with the stream; `""` if nothing is.
+        error: The event that tells of an error; `b""` if none does.
+        fault: Why the stream cannot be read; `""` if it can.
         done: Whether its end has come.
 
     Source: vLLM 0.32.0 vllm/entrypoints/speech_to_text/base/serving.py,
@@ -88,7 +92,7 @@ class Listener:
 
     def __init__(self, telling: Telling) -> None:
         self._telling, self._events = telling, Events()
-        self.said, self.fault, self.done = "", "", False
+        self.said, self.error, self.fault, self.done = "", b"", "", False
         self.reasons: list[str] = []
 
     def __call__(self, part: bytes) -> bool:
@@ -97,7 +101,7 @@ class Listener:
             for data in self._events.feed(part):
                 self._read(data)
         except ValueError as error:
-            self.fault = self.fault or f"the stream cannot be read: {error}"
+            self.fault = f"the stream cannot be read: {error}"
             return False
         return self._telling.grown(self.said)
 
@@ -107,7 +111,7 @@ class Listener:
             return
         chunk = Chunk.model_validate_json(data)
         if chunk.error:
-            self.fault = f"HTTP 200 with an error in its stream: {said(data)}"
+            self.error = data
         for choice in chunk.choices:
             self.said += choice.delta.content or ""
             if choice.finish_reason:

@@ -131,6 +131,14 @@ def test_a_stream_that_is_not_whole_is_an_error_with_its_bytes(talk, content, to
     assert len(server.posts) == 1
 
 
+def test_no_part_of_a_key_stays_where_an_error_is_cut(talk) -> None:
+    key = "tops3cret-" * 4
+    content = b'data: {"error": "%b%b"}\n\n' % (b"x" * 480, key.encode())
+    with pytest.raises(ResponseError) as caught:
+        read(talk(streaming(content), api_key=key))
+    assert "tops3cret" not in str(caught.value)
+
+
 def half(answer: Answer) -> Answer:
     return cut(body(TWO_CHUNKS)(answer))
 
