@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from .._context import Target
 from .._flow import Flow, Response, Together, Work
 from .._results import words
+from .._xargs import ngram_findings
 from ..errors import Finding, ModelUsageWarning, VLLMModalitiesError
 from ._writing import Watch
 
@@ -181,6 +182,8 @@ class OnePage:
         """
         reading = self._reading
         xargs = {**reading.fields, **reading.asked.extra_body}["vllm_xargs"] or {}
+        if any(ngram_findings(xargs)):  # which a processor would have refused
+            return
         size, window = xargs.get("ngram_size", math.inf), xargs.get("window_size", WINDOW)
         unit = reply.loop[0] if reply.loop else ""
         if CELLS.sub("", unit) and len(unit.encode()) <= window - size:

@@ -60,6 +60,14 @@ def test_a_loop_that_the_processor_cannot_see_is_not_blamed_on_its_absence(talk)
     assert "ends in a loop" in found.pages[0].warnings[-1]
 
 
+@pytest.mark.parametrize("size", ["30", -1, 2.5, True])
+def test_arguments_that_no_processor_takes_tell_nothing_of_one(talk, size) -> None:
+    """The server took them, so nobody looked at them; the loop is found all the same."""
+    client = talk(Reader(answers=lambda ask: LOOP), validation="off")
+    found = client.ocr(document(1), extra_body={"vllm_xargs": {"ngram_size": size}})
+    assert "ends in a loop" in found.pages[0].warnings[-1]
+
+
 def test_a_loop_that_the_server_ended_is_one_too(talk) -> None:
     server = Reader(answers=lambda ask: ("a b", "repetition") if not ask.temperature else "Words.")
     found = talk(server).ocr(document(1))
