@@ -36,8 +36,10 @@ class _Text(AnswerModel):
 
 def spoken(subject: Subject) -> Checks:
     """Whether a sentence is heard, and heard the same again; and how long that takes."""
-    clip = json.loads((ASSETS / CLIP).with_name("speech.json").read_text("utf-8"))[CLIP]
-    body = TranscriptionRequest(file=(ASSETS / CLIP).read_bytes(), language=clip["language"])
+    told = yield from Work(lambda: (ASSETS / CLIP).with_name("speech.json").read_text("utf-8"))
+    content = yield from Work((ASSETS / CLIP).read_bytes)
+    clip = json.loads(told)[CLIP]
+    body = TranscriptionRequest(file=content, language=clip["language"])
     began = subject.now()
     heard = (yield from subject.post(body)).parse(_Text).text
     seconds = subject.now() - began
