@@ -8,18 +8,9 @@ from typing import Literal
 from .._context import Target
 from .._flow import Flow, Together
 from .._inputs import invalid
-from .._results import AnswerModel
 from ..errors import Finding
 from ..profiles import Profile
-from .tokenize import DetokenizeRequest, TokenizeRequest
-
-
-class _Tokens(AnswerModel):
-    tokens: list[int]
-
-
-class _Text(AnswerModel):
-    prompt: str
+from ._shortened import shortened
 
 
 def unread(profile: Profile, prompt: str | None, hotwords: str | None) -> Iterator[Finding]:
@@ -52,31 +43,17 @@ def fitted(target: Target, prompt: str | None) -> Flow[tuple[str | None, tuple[F
     most = speech.prompt_tokens if speech else None
     if not prompt or most is None or len(prompt.encode()) <= most:
         return prompt, ()
-    (kept,) = yield from Together([_end(target, prompt, most)])
+    end = shortened(target.context, target.model, prompt, most, end=True)
+    (kept,) = yield from Together([end])
+    if kept is None:
+        return prompt, ()
     if not isinstance(kept, str):
         kept = prompt.encode()[-most:].decode("utf-8", "ignore")
-    if kept == prompt:
-        return prompt, ()
     message = (
         f"prompt: {target.profile.name} holds {most} tokens of it, so the last {len(kept)} of"
         f" {len(prompt)} characters are sent"
     )
     return kept, (_finding("warning", "prompt", message, "openai/whisper decoding.py"),)
-
-
-def _end(target: Target, text: str, most: int) -> Flow[str]:
-    """The last `most` tokens of a text."""
-    context, model = target.context, target.model
-    counting = yield from context.find(TokenizeRequest, model)
-    request = TokenizeRequest(model=counting.model, prompt=text, add_special_tokens=False)
-    response = yield from counting.post(request)
-    tokens = response.parse(_Tokens).tokens
-    if len(tokens) <= most:
-        return text
-    spelling = yield from context.find(DetokenizeRequest, model)
-    end = DetokenizeRequest(model=spelling.model, tokens=tuple(tokens[-most:]))
-    response = yield from spelling.post(end)
-    return response.parse(_Text).prompt.lstrip("\ufffd")  # a character that was cut through
 
 
 def format_of(target: Target, diarize: bool) -> Literal["json", "diarized_json"]:

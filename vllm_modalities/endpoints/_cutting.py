@@ -6,20 +6,12 @@ from collections.abc import Sequence
 
 from .._context import Context
 from .._flow import Flow, Together
-from .._results import AnswerModel
 from ..errors import Finding, VLLMModalitiesError
 from ._documents import Rankable
-from .tokenize import DetokenizeRequest, TokenizeRequest
+from ._shortened import shortened
+from .tokenize import TokenizeRequest
 
 SHOWN = 8  # positions that a message names at most
-
-
-class _Tokens(AnswerModel):
-    tokens: list[int]
-
-
-class _Text(AnswerModel):
-    prompt: str
 
 
 def can_cut(context: Context, model: str | None) -> Flow[bool]:
@@ -39,7 +31,7 @@ def cut(
     long = _longer(items, tokens)
     if not long:
         return tuple(items), []
-    heads = yield from Together([_head(context, model, str(items[i]), tokens) for i in long])
+    heads = yield from Together([shortened(context, model, str(items[i]), tokens) for i in long])
     shorter = dict(zip(long, heads, strict=True))
     for head in heads:
         if isinstance(head, VLLMModalitiesError):
@@ -74,21 +66,6 @@ def _longer(items: Sequence[Rankable], tokens: int) -> list[int]:
         for place, item in enumerate(items)
         if isinstance(item, str) and len(item.encode()) > tokens
     ]
-
-
-def _head(context: Context, model: str | None, text: str, tokens: int) -> Flow[str | None]:
-    """The first `tokens` tokens of a text; None if it has no more."""
-    target = yield from context.find(TokenizeRequest, model)
-    request = TokenizeRequest(model=target.model, prompt=text, add_special_tokens=False)
-    response = yield from target.post(request)
-    found = response.parse(_Tokens).tokens
-    if len(found) <= tokens:
-        return None
-    target = yield from context.find(DetokenizeRequest, model)
-    response = yield from target.post(
-        DetokenizeRequest(model=target.model, tokens=tuple(found[:tokens]))
-    )
-    return response.parse(_Text).prompt.rstrip("\ufffd")  # a character that was cut through
 
 
 def _brief(places: Sequence[int]) -> str:
