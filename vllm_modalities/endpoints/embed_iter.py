@@ -11,7 +11,7 @@ import numpy as np
 from .._context import Context
 from .._flow import Flow, Stream
 from .._inputs import invalid
-from .._many import IN_A_ROW, Failure, OnError, each, is_shared
+from .._many import Failure, OnError, Streak, each, is_shared
 from .._progress import Progress, told
 from ..errors import BadRequestError, MediaError, PartialFailureError
 from ..vectors.embeddings import Embeddings
@@ -118,7 +118,7 @@ class _Batches:
         self._tokens = 0
         self._before = 0  # inputs of the batches that are made
         self._failures: list[Failure] = []
-        self._in_a_row = 0  # batches that have failed whole, by no fault of their inputs
+        self._streak = Streak()  # of batches that fail whole, by no fault of their inputs
 
     def __enter__(self) -> Self:
         self._done = self._progress.__enter__()
@@ -161,10 +161,11 @@ class _Batches:
         work = [range(len(items))]
         failures = yield from each(work, rows.run, rows.harmless, on_error=self._on_error)
         whole = [error for _, error in failures if not isinstance(error, OF_THE_INPUT)]
-        in_a_row = self._in_a_row + 1 if len(whole) == len(items) else 0
-        self._in_a_row = in_a_row
+        if has_some := len(whole) < len(items):
+            self._streak.ends()
+        is_over = not has_some and self._streak.is_too_long(whole[0])
         for error in whole:
-            if is_shared(error) or in_a_row >= IN_A_ROW:
+            if is_shared(error) or is_over:
                 raise error
         failures = yield from named(self._job.target, items, failures, first=first)
         self._failures += [(first + place, error) for place, error in failures]

@@ -14,7 +14,7 @@ from .._context import Context
 from .._flow import Flow, Stream, Together, Work
 from .._inputs import invalid
 from .._journal import Journal, JournalPath
-from .._many import IN_A_ROW, Failure, OnError, is_shared
+from .._many import Failure, OnError, Streak, is_shared
 from .._progress import Progress, told
 from ..errors import BadRequestError, MediaError, PartialFailureError, VLLMModalitiesError
 from ._page import Read
@@ -143,7 +143,7 @@ class _Pages:
         self._open: set[Source] = set()
         self._count = 0
         self._failures: list[Failure] = []
-        self._in_a_row = 0  # pages that have failed by no fault of their own
+        self._streak = Streak()  # of pages that fail by no fault of their own
 
     def __enter__(self) -> Self:
         with ExitStack() as stack:
@@ -188,7 +188,7 @@ class _Pages:
             if not sheet.source.is_open:
                 self._open.discard(sheet.source)
         if isinstance(outcome, Read):
-            self._in_a_row = 0
+            self._streak.ends()
             page = replace(outcome.page, warnings=(*outcome.page.warnings, *outcome.said))
         else:
             assert outcome is not None
@@ -199,7 +199,10 @@ class _Pages:
 
     def _note(self, error: VLLMModalitiesError, place: int) -> None:
         """Keep a failure, or raise it if it ends the whole."""
-        self._in_a_row = 0 if isinstance(error, OF_THE_PAGE) else self._in_a_row + 1
-        if self._on_error == "raise" or is_shared(error) or self._in_a_row >= IN_A_ROW:
+        if isinstance(error, OF_THE_PAGE):
+            self._streak.ends()
+        elif is_shared(error) or self._streak.is_too_long(error):
+            raise error
+        if self._on_error == "raise":
             raise error
         self._failures.append((place, error))
