@@ -9,6 +9,7 @@ retriever = ContextualCompressionRetriever(
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from ..client import AsyncClient, Client
 from ..endpoints.rerank import RerankResult
@@ -52,32 +53,25 @@ class VLLMEmbeddings(Embeddings):
         self.model, self.dimensions = model, dimensions
         self.query_type, self.document_type = query_type, document_type
 
+    def _options(self, input_type: str | None) -> dict[str, Any]:
+        return {"model": self.model, "dimensions": self.dimensions, "input_type": input_type}
+
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
-        found = self.client.embed(
-            texts, model=self.model, dimensions=self.dimensions, input_type=self.document_type
-        )
-        return found.to_list()
+        return self.client.embed(texts, **self._options(self.document_type)).to_list()
 
     def embed_query(self, text: str) -> list[float]:
-        found = self.client.embed(
-            text, model=self.model, dimensions=self.dimensions, input_type=self.query_type
-        )
-        return found.to_list()[0]
+        return self.client.embed(text, **self._options(self.query_type)).to_list()[0]
 
     async def aembed_documents(self, texts: list[str]) -> list[list[float]]:
         if self.async_client is None:
             return await super().aembed_documents(texts)
-        found = await self.async_client.embed(
-            texts, model=self.model, dimensions=self.dimensions, input_type=self.document_type
-        )
+        found = await self.async_client.embed(texts, **self._options(self.document_type))
         return found.to_list()
 
     async def aembed_query(self, text: str) -> list[float]:
         if self.async_client is None:
             return await super().aembed_query(text)
-        found = await self.async_client.embed(
-            text, model=self.model, dimensions=self.dimensions, input_type=self.query_type
-        )
+        found = await self.async_client.embed(text, **self._options(self.query_type))
         return found.to_list()[0]
 
 
@@ -98,18 +92,15 @@ class VLLMRerank(BaseDocumentCompressor):
     top_n: int | None = None
     instruction: str | None = None
 
+    def _options(self) -> dict[str, Any]:
+        return {"model": self.model, "top_n": self.top_n, "instruction": self.instruction}
+
     def compress_documents(
         self, documents: Sequence[Document], query: str, callbacks: Callbacks | None = None
     ) -> Sequence[Document]:
         if not documents:
             return []
-        found = self.client.rerank(
-            query,
-            _texts(documents),
-            model=self.model,
-            top_n=self.top_n,
-            instruction=self.instruction,
-        )
+        found = self.client.rerank(query, _texts(documents), **self._options())
         return _ranked(documents, found)
 
     async def acompress_documents(
@@ -117,13 +108,7 @@ class VLLMRerank(BaseDocumentCompressor):
     ) -> Sequence[Document]:
         if not documents or self.async_client is None:
             return await super().acompress_documents(documents, query, callbacks)
-        found = await self.async_client.rerank(
-            query,
-            _texts(documents),
-            model=self.model,
-            top_n=self.top_n,
-            instruction=self.instruction,
-        )
+        found = await self.async_client.rerank(query, _texts(documents), **self._options())
         return _ranked(documents, found)
 
 
