@@ -139,15 +139,6 @@ def listed(response: Response, count: int) -> NDArray[np.float32]:
     return np.array([row.embedding for row in rows], np.float32)
 
 
-def cosines(left: NDArray[np.float32], right: NDArray[np.float32]) -> NDArray[np.float32]:
-    """The cosine of each row of one with each row of the other."""
-
-    def unit(rows: NDArray[np.float32]) -> NDArray[np.float32]:
-        return np.asarray(rows / np.linalg.norm(rows, axis=1, keepdims=True), np.float32)
-
-    return unit(left) @ unit(right).T
-
-
 def shown(numbers: Sequence[float] | NDArray[np.float32]) -> str:
     """Numbers with three decimals."""
     return ", ".join(f"{number:.3f}" for number in numbers)

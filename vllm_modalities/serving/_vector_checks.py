@@ -10,9 +10,10 @@ from .._flow import Flow, Together
 from ..endpoints.cohere_embed import CohereEmbedRequest
 from ..endpoints.embeddings import EmbeddingRequest
 from ..errors import BadRequestError, VLLMModalitiesError
+from ..vectors.compare import similarity
 from ._references import REFERENCES
 from ._report import Check
-from ._subject import Checks, Examination, Subject, brief, cosines, listed
+from ._subject import Checks, Examination, Subject, brief, listed
 
 TEXT = "Yeast in the dough turns sugar into gas, and the bubbles lift the bread."
 CLOSE = "Bread rises because yeast makes gas out of sugar."
@@ -52,7 +53,7 @@ def vectors(subject: Subject) -> Checks:
             "" if same < UNIT else "upgrade the server; its results vary",
         )
     )
-    close = float(cosines(alone, among[-1:])[0, 0])
+    close = float(similarity(alone, among[-1:], "cosine")[0, 0])
     checks.append(
         Check(
             "alone and among others",
@@ -85,7 +86,7 @@ def meaning(subject: Subject) -> Checks:
     known = [one for one in REFERENCES if one.profile == subject.profile.name]
     if not known:
         found = yield from subject.vectors(TEXT, CLOSE, FAR)
-        close, far = cosines(found[:1], found[1:])[0]
+        close, far = similarity(found[:1], found[1:], "cosine")[0]
         evidence = f"cosine {close:.3f} with a paraphrase, {far:.3f} with another subject"
         if close > far:
             return [Check("meaning", "ok", evidence)]
@@ -95,7 +96,9 @@ def meaning(subject: Subject) -> Checks:
     texts = (*reference.queries, *reference.documents)
     found = yield from subject.vectors(*texts)
     count = len(reference.queries)
-    off = np.abs(cosines(found[:count], found[count:]) - np.array(reference.cosines)).max()
+    off = np.abs(
+        similarity(found[:count], found[count:], "cosine") - np.array(reference.cosines)
+    ).max()
     evidence = f"cosines differ by {off:.3f} at most from those of {reference.source}"
     if off < KNOWN:
         return [Check("pooling and weights", "ok", evidence)]
@@ -117,7 +120,7 @@ def matryoshka(subject: Subject) -> Checks:
     wrong = [
         size
         for size, one in cut.items()
-        if one.shape[1] != size or float(cosines(whole[:, :size], one)[0, 0]) < SAME
+        if one.shape[1] != size or float(similarity(whole[:, :size], one, "cosine")[0, 0]) < SAME
     ]
     facts = subject.profile.embed
     trained = bool(facts and facts.matryoshka)
@@ -170,7 +173,7 @@ def prompts(subject: Subject) -> Checks:
         given = asked.read(outcome).float
         assert given is not None  # it was asked for
         ours = yield from subject.vectors(f"{facts.prompts[name]}{TEXT}")
-        close = float(cosines(given.vectors, ours)[0, 0])
+        close = float(similarity(given.vectors, ours, "cosine")[0, 0])
         evidence = f"cosine {close:.4f} of the server's and {facts.prompts[name]!r}"
         right = close > SAME
         cure = "" if right else "serve it without task_instructions in --hf-overrides"
