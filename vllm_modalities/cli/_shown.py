@@ -1,4 +1,4 @@
-"""What the operator's commands share: tables that fit the terminal, errors and exit statuses."""
+"""What commands share: options, tables that fit the terminal, errors and exit statuses."""
 
 from __future__ import annotations
 
@@ -19,6 +19,10 @@ Urls = Annotated[
     list[str] | None,
     typer.Argument(help="Servers; default $VLLM_BASE_URL. $VLLM_API_KEY is their key."),
 ]
+BaseURL = Annotated[
+    str | None, typer.Option(help="Servers, comma-separated; default $VLLM_BASE_URL.")
+]
+Model = Annotated[str | None, typer.Option(help="The served model's name.")]
 AsJSON = Annotated[bool, typer.Option("--json", help="Print JSON, for machines.")]
 Version = Annotated[
     str | None, typer.Option(help="The vLLM release; default: the newest that is known.")
@@ -35,9 +39,15 @@ def table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:
     return shown
 
 
-def as_json(values: Any) -> None:
+def print_json(values: Any) -> None:
     """Print JSON that a terminal does not obey."""
     typer.echo(printable(json.dumps(values, ensure_ascii=False, indent=2)))
+
+
+def named(error: Exception, where: str = "") -> Text:
+    """An error by its kind and words, safe to print; `where` stands before it."""
+    kind = printable(f"{where}{type(error).__name__}:")
+    return Text.assemble((kind, "red"), f" {printable(str(error))}")
 
 
 @contextmanager
@@ -46,6 +56,5 @@ def refusing() -> Iterator[None]:
     try:
         yield
     except (VLLMModalitiesError, ImportError, OSError) as error:
-        words = Text.assemble((f"{type(error).__name__}:", "red"), f" {printable(str(error))}")
-        Console(stderr=True).print(words)
+        Console(stderr=True).print(named(error))
         raise typer.Exit(2 if isinstance(error, InvalidRequestError) else 1) from None

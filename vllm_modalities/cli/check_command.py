@@ -12,7 +12,7 @@ from rich.console import Console
 from .._printable import printable
 from ..serving import check_command as check
 from ..serving import correct_command
-from ._shown import AsJSON, Version, as_json, refusing, table
+from ._shown import AsJSON, Version, print_json, refusing, table
 
 
 def check_command(
@@ -42,7 +42,7 @@ def check_command(
             | {"message": one.message, "source": one.source}
             for one in findings
         ]
-        as_json({"findings": found, "corrected": corrected})
+        print_json({"findings": found, "corrected": corrected})
     elif findings:
         rows = [
             (one.severity, one.message + (f"\n[{one.source}]" if one.source else ""))

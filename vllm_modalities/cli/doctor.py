@@ -13,7 +13,7 @@ from .._printable import printable
 from ..errors import ServerDefectWarning
 from ..serving import Examined
 from ..serving import doctor as examine
-from ._shown import AsJSON, Urls, as_json, refusing, table
+from ._shown import AsJSON, Urls, print_json, refusing, table
 
 
 def doctor(
@@ -36,7 +36,7 @@ def doctor(
             client, announce=lambda line: told.print(Text(printable(line)), style="dim")
         )
     if json_:
-        as_json(report.to_dict())
+        print_json(report.to_dict())
     elif markdown:
         typer.echo(printable(report.to_markdown()))
     else:

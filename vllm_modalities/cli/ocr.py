@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from glob import glob, has_magic
@@ -14,7 +13,8 @@ from rich.console import Console
 from rich.text import Text
 
 from .. import Client, Document, InvalidRequestError, VLLMModalitiesError
-from .rerank import AsJSON, BaseURL, Model
+from .._printable import printable
+from ._shown import AsJSON, BaseURL, Model, named, print_json
 
 # Of these a folder's files are read; a file that is named is read whatever its name.
 KINDS = {".pdf", ".png", ".jpg", ".jpeg", ".webp", ".gif", ".bmp", ".tif", ".tiff", ".avif", ".jp2"}
@@ -84,12 +84,12 @@ def ocr(
             _save(document, folder, html=html)
         if not as_json:
             markdown = document.to_markdown(tables=tables) if tables else document.markdown
-            typer.echo(folder / "document.md" if folder else markdown)
+            typer.echo(folder / "document.md" if folder else printable(markdown))
 
     with Client(base_url) as client:
         values, failed = _each(client, zip(found, _folders(found, out), strict=True), read, show)
     if as_json:
-        typer.echo(json.dumps(values, ensure_ascii=False, indent=2))
+        print_json(values)
     if failed:
         raise typer.Exit(1)
 
@@ -107,16 +107,17 @@ def _each(
         try:
             document = read(client, path)
         except VLLMModalitiesError as error:
-            errors.print(Text.assemble((f"{path}: {type(error).__name__}:", "red"), f" {error}"))
+            errors.print(named(error, f"{path}: "))
             if isinstance(error, InvalidRequestError):
                 raise typer.Exit(2) from None
             failed = True
             continue
         for warning in document.warnings:
-            errors.print(Text(f"{path}: {warning}", style="yellow"))
+            errors.print(Text(printable(f"{path}: {warning}"), style="yellow"))
         for place, failure in document.failures:
             number = document.pages[place].number
-            errors.print(Text.assemble((f"{path}, page {number}", "red"), f": {failure}"))
+            words = printable(str(failure))
+            errors.print(Text.assemble((f"{path}, page {number}", "red"), f": {words}"))
             failed = True
         show(document, folder)
         values.append({"file": str(path), **document.to_dict()})

@@ -12,7 +12,7 @@ from .. import Client
 from .._printable import printable
 from ..serving import Probed
 from ..serving import probe as ask
-from ._shown import AsJSON, Urls, as_json, refusing, table
+from ._shown import AsJSON, Urls, print_json, refusing, table
 
 
 def probe(urls: Urls = None, json_: AsJSON = False) -> None:
@@ -25,7 +25,7 @@ def probe(urls: Urls = None, json_: AsJSON = False) -> None:
     with refusing(), Client(urls or None) as client:
         found = ask(client)
     if json_:
-        as_json([_values(one) for one in found])
+        print_json([_values(one) for one in found])
     else:
         for one in found:
             _show(one)

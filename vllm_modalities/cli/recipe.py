@@ -12,7 +12,7 @@ from rich.text import Text
 from .._printable import printable
 from ..serving import ServeCommand
 from ..serving import recipe as find
-from ._shown import AsJSON, Version, as_json, refusing
+from ._shown import AsJSON, Version, print_json, refusing
 
 
 def recipe(
@@ -64,7 +64,7 @@ def _sizes(text: str) -> list[int]:
 
 def _show(command: ServeCommand, *, for_machines: bool) -> None:
     if for_machines:
-        as_json(
+        print_json(
             {
                 "argv": command.argv,
                 "env": dict(command.env),

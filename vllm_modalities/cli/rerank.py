@@ -14,7 +14,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from .. import Client, InvalidRequestError, VLLMModalitiesError
+from .. import Client
+from ._shown import AsJSON, BaseURL, Model, print_json, refusing
 
 PICTURES = {".png", ".jpg", ".jpeg", ".webp", ".gif", ".bmp", ".tif", ".tiff"}
 WIDTH = 100  # characters of a document that the table shows
@@ -27,14 +28,9 @@ Files = Annotated[
         " one document; - is standard input."
     ),
 ]
-BaseURL = Annotated[
-    str | None, typer.Option(help="Servers, comma-separated; default $VLLM_BASE_URL.")
-]
-Model = Annotated[str | None, typer.Option(help="The served model's name.")]
 Key = Annotated[str, typer.Option(help="The field of an object that is the document.")]
 Instruction = Annotated[str | None, typer.Option(help="What makes a document relevant.")]
 Tokens = Annotated[int | None, typer.Option(help="Tokens of each document that are read.")]
-AsJSON = Annotated[bool, typer.Option("--json", help="Print JSON, for machines.")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,18 +116,14 @@ def _show(
     lines = [line for file in files for line in _lines(file, key)]
     if not lines:
         raise typer.BadParameter("the files hold no document")
-    try:
-        with Client(base_url) as client:
-            found, scored = run(client, lines)
-    except VLLMModalitiesError as error:
-        errors.print(Text.assemble((f"{type(error).__name__}:", "red"), f" {error}"))
-        raise typer.Exit(2 if isinstance(error, InvalidRequestError) else 1) from None
+    with refusing(), Client(base_url) as client:
+        found, scored = run(client, lines)
     for warning in found.warnings:
         errors.print(Text(warning, style="yellow"))
     for place, failure in found.failures:
         errors.print(Text.assemble((lines[place].where, "red"), f": {failure}"))
     if as_json:
-        typer.echo(json.dumps(_values(found, scored), ensure_ascii=False, indent=2))
+        print_json(_values(found, scored))
     else:
         Console().print(_table(scored), highlight=False)
     if found.failures:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import glob
-import json
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -18,6 +17,7 @@ from rich.text import Text
 
 from .. import Client, InvalidRequestError, Transcript, VLLMModalitiesError
 from .._printable import printable
+from ._shown import AsJSON, BaseURL, Model, named, print_json
 
 SOUNDS = frozenset(
     ".aac .aif .aiff .caf .flac .m4a .m4b .mka .mkv .mov .mp3 .mp4 .oga .ogg .opus .wav .webm"
@@ -38,7 +38,7 @@ def transcribe(
     out: Annotated[
         Path | None, typer.Option(help="Folder for them; default: beside each recording.")
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON, for machines.")] = False,
+    as_json: AsJSON = False,
     language: Annotated[
         str | None, typer.Option(help="Code of what is spoken, such as de; default: found out.")
     ] = None,
@@ -47,10 +47,8 @@ def transcribe(
     journal: Annotated[
         bool, typer.Option("--journal", help="Keep finished pieces, so that a killed run goes on.")
     ] = False,
-    model: Annotated[str | None, typer.Option(help="The served model's name.")] = None,
-    base_url: Annotated[
-        str | None, typer.Option(help="Servers, comma-separated; default $VLLM_BASE_URL.")
-    ] = None,
+    model: Model = None,
+    base_url: BaseURL = None,
 ) -> None:
     """Write down what is said in recordings, several of them side by side.
 
@@ -149,7 +147,7 @@ def _outcome(begun: Future[Transcript]) -> Transcript | Failure:
 def _show(heard: Mapping[Path, Transcript], *, titled: bool, as_json: bool) -> None:
     if as_json:
         values = [{"file": str(path)} | found.to_dict() for path, found in heard.items()]
-        typer.echo(json.dumps(values, ensure_ascii=False, indent=2))
+        print_json(values)
         return
     for path, found in heard.items():
         title = f"{path}:\n" if titled else ""
@@ -162,12 +160,11 @@ def _told(outcomes: Mapping[Path, Transcript | Failure]) -> list[Failure]:
     for path, found in outcomes.items():
         if isinstance(found, Transcript):
             for warning in found.warnings:
-                errors.print(Text.assemble((f"{path}: {warning}", "yellow")))
+                errors.print(Text(printable(f"{path}: {warning}"), style="yellow"))
             failed: list[Failure] = [error for _, error in found.failures]
         else:
             failed = [found]
         for error in failed:
-            name = f"{path}: {type(error).__name__}:"
-            errors.print(Text.assemble((name, "red"), f" {printable(str(error))}"))
+            errors.print(named(error, f"{path}: "))
         failures += failed
     return failures

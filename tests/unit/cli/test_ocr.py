@@ -56,6 +56,14 @@ def test_the_markdown_of_a_page_is_printed(server, scans) -> None:
     assert done.stdout.startswith("# Oaks\n\n![](figures/page-1-1.png)")
 
 
+@pytest.mark.parametrize("form", [[], ["--json"]], ids=["markdown", "json"])
+def test_nothing_on_a_page_is_obeyed_by_the_terminal(server, scans, form) -> None:
+    server.says = "# Oaks \x1b]0;mine\x07 and \x9b2J elms"
+    done = run(scans / "b.png", *form)
+    assert "Oaks" in done.stdout
+    assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]", done.stdout + done.stderr)
+
+
 def test_tables_are_printed_as_they_are_asked_for(server, scans) -> None:
     assert "| Oak | 400 |" in run(scans / "b.png", "--tables", "gfm").stdout
 
