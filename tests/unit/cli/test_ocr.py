@@ -1,18 +1,15 @@
 """`vllm-modalities ocr`: files, folders and patterns in, Markdown, figures and HTML out."""
 
-import importlib
 import json
 import re
 
-import httpx
 import pytest
-from _script import FakeVLLM, edited, mock_transport, status
+from _script import FakeVLLM, edited, status
 from PIL import Image
 from typer.testing import CliRunner
 
-from vllm_modalities import Client, cli
+from vllm_modalities import cli
 
-module = importlib.import_module("vllm_modalities.cli.ocr")  # the package has the function's name
 SAYS = (
     "<|ref|>title<|/ref|><|det|>[[0, 0, 999, 99]]<|/det|>\n# Oaks\n\n"
     "<|ref|>image<|/ref|><|det|>[[0, 100, 999, 999]]<|/det|>\n\n"
@@ -22,16 +19,8 @@ SAYS = (
 
 
 @pytest.fixture
-def server(monkeypatch: pytest.MonkeyPatch) -> FakeVLLM:
-    """A server that the command's client reaches without a socket."""
-    fake = FakeVLLM("chat", model="DeepSeek-OCR", says=SAYS)
-    http = httpx.Client(transport=mock_transport(fake))
-
-    def client(url: str | None) -> Client:
-        return Client(url or "http://server", max_retries=0, http_client=http)
-
-    monkeypatch.setattr(module, "Client", client)
-    return fake
+def server(reached) -> FakeVLLM:
+    return reached("ocr", FakeVLLM("chat", model="DeepSeek-OCR", says=SAYS))
 
 
 @pytest.fixture

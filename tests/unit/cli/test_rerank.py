@@ -1,38 +1,26 @@
 """`vllm-modalities rerank` and `score`: documents out of files, for eyes and for machines."""
 
-import importlib
 import json
 from pathlib import Path
 
-import httpx
 import pytest
-from _script import FakeVLLM, mock_transport, score_of
+from _script import FakeVLLM, score_of
 from PIL import Image
 from typer.testing import CliRunner
 
-from vllm_modalities import Client, cli
+from vllm_modalities import cli
 
-module = importlib.import_module(
-    "vllm_modalities.cli.rerank"
-)  # the package has the function's name
 TEXTS = ["alpha", "beta", "gamma"]
 
 
 @pytest.fixture
-def server(monkeypatch: pytest.MonkeyPatch) -> FakeVLLM:
-    """A server that the command's client reaches without a socket."""
+def server(reached) -> FakeVLLM:
     fake = FakeVLLM(
         "cross-encoder",
         refuses=lambda text: "too long" if text == "bad" else None,
         score=lambda query, document: score_of(query, str(document)),
     )
-    http = httpx.Client(transport=mock_transport(fake))
-
-    def client(url: str | None) -> Client:
-        return Client(url or "http://server", max_retries=0, http_client=http)
-
-    monkeypatch.setattr(module, "Client", client)
-    return fake
+    return reached("rerank", fake)
 
 
 @pytest.fixture

@@ -1,36 +1,26 @@
 """`vllm-modalities transcribe`: files, folders and patterns in, text and subtitles out."""
 
-import importlib
 import json
 from pathlib import Path
 
-import httpx
 import numpy as np
 import pytest
 import soundfile
-from _script import FakeVLLM, body, mock_transport, status
+from _script import FakeVLLM, body, status
 from typer.testing import CliRunner
 
-from vllm_modalities import Client, cli
+from vllm_modalities import cli
 
-module = importlib.import_module(
-    "vllm_modalities.cli.transcribe"
-)  # the package has the function's name
 SPOKEN = (np.sin(np.arange(4_000) / 5) * 9_000).astype(np.int16)
 PATH, TRANSLATIONS = "/v1/audio/transcriptions", "/v1/audio/translations"
 
 
 @pytest.fixture
-def server(monkeypatch: pytest.MonkeyPatch) -> FakeVLLM:
-    """A server that the command's client reaches without a socket."""
-    fake = FakeVLLM("speech", model="MOSS-Transcribe-Diarize", says="[0.01][S01] One. [0.1]")
-    http = httpx.Client(transport=mock_transport(fake))
-
-    def client(url: str | None) -> Client:
-        return Client(url or "http://server", max_retries=0, http_client=http)
-
-    monkeypatch.setattr(module, "Client", client)
-    return fake
+def server(reached) -> FakeVLLM:
+    return reached(
+        "transcribe",
+        FakeVLLM("speech", model="MOSS-Transcribe-Diarize", says="[0.01][S01] One. [0.1]"),
+    )
 
 
 @pytest.fixture
