@@ -38,7 +38,7 @@ def _described(model: type[RequestModel]) -> Iterator[str]:
     for line in inspect.cleandoc(model.__doc__ or "").split("\n\nRaises:")[0].splitlines():
         yield f"   {line}"
     yield ""
-    if hasattr(model, "PATHS"):
+    if hasattr(model, "TASK"):  # a base may have routes and no task yet
         tasks = " and ".join(f"`{task}`" for task in model.tasks())
         yield f"   Task {tasks}, sent to {' or '.join(f'`{path}`' for path in model.PATHS)}."
         yield ""
