@@ -339,8 +339,12 @@ class FakeVLLM:
         if "tokens" in asked:
             words = [n.to_bytes((n.bit_length() + 7) // 8) for n in asked["tokens"]]
             return same({"prompt": b" ".join(words).decode("utf-8", "replace")})
-        ids = [int.from_bytes(word.encode()) for word in asked.get("prompt", "").split()]
-        return same({"model": self.model, "tokens": ids, "count": len(ids)})
+        text = asked.get("prompt", "") or json.dumps(asked.get("messages", ""))
+        if self.task == "tokens" and (refused := self.refuses(text)):
+            return refusal(refused)
+        ids = [int.from_bytes(word.encode()) for word in text.split()]
+        strings = text.split() if asked.get("return_token_strs") else None
+        return same({"tokens": ids, "count": len(ids), "token_strs": strings, "max_model_len": 512})
 
     def _inputs(self, asked: dict[str, Any]) -> list[Any]:
         if "messages" in asked:

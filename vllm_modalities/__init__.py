@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from .endpoints.pooling import PoolingRequest, TokenClassifyRequest, TokenEmbedRequest
     from .endpoints.rerank import RankedDocument, RerankRequest, RerankResult
     from .endpoints.score import ScoreRequest, Scores
-    from .endpoints.tokenize import DetokenizeRequest, TokenizeRequest
+    from .endpoints.tokenize import Detokenized, DetokenizeRequest, Tokenized, TokenizeRequest
     from .endpoints.transcribe import TranscriptionRequest
     from .endpoints.translate import TranslationRequest
     from .errors import (
@@ -72,6 +72,7 @@ __all__ = [
     "CohereEmbedRequest",
     "CohereEmbeddings",
     "DetokenizeRequest",
+    "Detokenized",
     "Document",
     "EmbeddingRequest",
     "Embeddings",
@@ -108,6 +109,7 @@ __all__ = [
     "TokenEmbedRequest",
     "TokenEmbeddings",
     "TokenizeRequest",
+    "Tokenized",
     "Transcript",
     "TranscriptionRequest",
     "TranslationRequest",
@@ -135,7 +137,12 @@ _HOMES = {
     "endpoints.pooling": ("PoolingRequest", "TokenClassifyRequest", "TokenEmbedRequest"),
     "endpoints.rerank": ("RankedDocument", "RerankRequest", "RerankResult"),
     "endpoints.score": ("ScoreRequest", "Scores"),
-    "endpoints.tokenize": ("DetokenizeRequest", "TokenizeRequest"),
+    "endpoints.tokenize": (
+        "Detokenized",
+        "DetokenizeRequest",
+        "Tokenized",
+        "TokenizeRequest",
+    ),
     "endpoints.transcribe": ("TranscriptionRequest",),
     "endpoints.translate": ("TranslationRequest",),
     "errors": (

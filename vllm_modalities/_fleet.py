@@ -186,6 +186,18 @@ def replicas_of(base_url: BaseURL) -> tuple[Replica, ...]:
     return tuple(Replica(url, names) for url, names in tasks.items())
 
 
+def version_of(text: str | None) -> ServerVersion | None:
+    """The release that the caller says the servers have.
+
+    Raises:
+        InvalidRequestError: It is no version.
+    """
+    try:
+        return None if text is None else ServerVersion(text)
+    except (TypeError, ValueError) as error:
+        raise invalid("server_version", f"server_version: {error}") from None
+
+
 def _who(info: ServerInfo) -> tuple[object, ...]:
     """What makes it the same server as before: its release and its models."""
     return (info.version, *((model.id, model.root) for model in info.models))

@@ -12,14 +12,13 @@ from ._caller import caller
 from ._context import Context, Options, Transport
 from ._drivers import AsyncDriver, Driver
 from ._endpoint import Endpoint, LiveEndpoint, StreamEndpoint
-from ._fleet import BaseURL, Fleet, replicas_of
+from ._fleet import BaseURL, Fleet, replicas_of, version_of
 from ._flow import Flow, Live, Stream
 from ._inputs import at_least, invalid
 from ._live import AsyncTextStream, TextStream
 from ._secrets import APIKey, check_key
 from ._stream import async_results, results
 from ._transport import AsyncTransport, SyncTransport
-from .endpoints import tokenize  # noqa: F401 - bodies that `send` takes
 from .endpoints.classify import classify
 from .endpoints.embed import embed
 from .endpoints.embed_iter import embed_iter
@@ -33,11 +32,11 @@ from .endpoints.send import send
 from .endpoints.servers import servers
 from .endpoints.stream_transcription import stream_transcription
 from .endpoints.token_classify import token_classify
+from .endpoints.tokenize import detokenize, tokenize
 from .endpoints.transcribe import transcribe
 from .endpoints.translate import translate
 from .gates import Validation
 from .profiles import PROFILES, Profile
-from .server import ServerVersion
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -64,6 +63,8 @@ class _Endpoints:
     stream_transcription = LiveEndpoint(stream_transcription)
     ocr = Endpoint(ocr)
     ocr_iter = StreamEndpoint(ocr_iter)
+    tokenize = Endpoint(tokenize)
+    detokenize = Endpoint(detokenize)
     send = Endpoint(send)
     servers = Endpoint(servers)
 
@@ -93,7 +94,7 @@ class _Endpoints:
         self._fleet = Fleet(
             replicas=replicas_of(base_url),
             profiles=(*profiles, *PROFILES),
-            version=None if server_version is None else _version(server_version),
+            version=version_of(server_version),
         )
         self._options = Options(
             model=model,
@@ -159,13 +160,6 @@ class _Endpoints:
         seconds = self._options.deadline
         ends = None if seconds is None else self._fleet.clock() + seconds
         return build(Context(self._fleet, self._options, ends, caller()), *args, **kwargs)
-
-
-def _version(text: str) -> ServerVersion:
-    try:
-        return ServerVersion(text)
-    except (TypeError, ValueError) as error:
-        raise invalid("server_version", f"server_version: {error}") from None
 
 
 class Client(_Endpoints):

@@ -37,6 +37,8 @@ CALLS: dict[str, Callable[[Any], Any]] = {
     "stream_transcription": lambda c: c.stream_transcription(SOUND, language="en"),
     "ocr": lambda c: c.ocr(page(), max_tokens=200),
     "ocr_iter": lambda c: c.ocr_iter([page(), page()], max_tokens=200),
+    "tokenize": lambda c: c.tokenize(TEXTS, model="minilm"),
+    "detokenize": lambda c: c.detokenize([101, 102], model="minilm"),
     "send": lambda c: c.send(EmbeddingRequest(model="minilm", input=("a cat",))),
     "servers": lambda c: c.servers(),
 }
@@ -57,6 +59,8 @@ CHECKS: dict[str, Callable[[Any], bool]] = {
     ),
     "ocr": lambda found: found.pages[0].finish_reason == "stop" and len(found.pages[0].blocks) == 3,
     "ocr_iter": lambda found: [(one.source, len(one.blocks)) for one in found] == [(0, 3), (1, 3)],
+    "tokenize": lambda found: found.counts == (4, 5) and found.max_model_len > 0,
+    "detokenize": lambda found: isinstance(found[0], str),
     "send": lambda found: found.status == 200,
     "servers": lambda found: len(found) == len(SERVERS) and all(server.healthy for server in found),
 }
@@ -85,7 +89,8 @@ def run() -> Iterator[Callable[[Any], Any]]:
 def urls_of(servers: Simulator) -> object:
     """Before 0.21 a server does whatever its model can, which its routes do not tell."""
     told = servers.version != "0.20.2"
-    return servers.urls if told else {task: servers[task] for task in SERVERS}
+    named = {task: servers[task] for task in SERVERS}
+    return servers.urls if told else {**named, "tokenize": servers["embed"]}
 
 
 def test_every_method_has_a_call() -> None:

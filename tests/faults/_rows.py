@@ -100,6 +100,8 @@ ROWS = (
     Row("translate", "translate", (SOUND,), server={"task": "speech"}),
     Row("ocr", "ocr", (PAGE,), server=READER),
     Row("ocr_iter", "ocr_iter", ([PAGE],), server=READER, streams=True),
+    Row("tokenize", "tokenize", (TEXTS,), server={"task": "tokens"}, read=list),
+    Row("detokenize", "detokenize", ([[97, 98], [99]],), server={"task": "tokens"}, read=list),
     sent("score", "cross-encoder", ScoreRequest(queries="one", documents=tuple(TEXTS))),
     sent("pooling", "late-interaction", PoolingRequest(input=tuple(TEXTS))),
     sent("tokenize", "tokens", TokenizeRequest(prompt="one two")),

@@ -201,8 +201,8 @@ class Server:
     def _start(self, run: Callable[[socket.socket], None], sock: socket.socket) -> threading.Thread:
         name = "wire" if run == self._serve else "listener"
         thread = threading.Thread(target=run, args=(sock,), name=name, daemon=True)
-        self._threads.append(thread)
         thread.start()
+        self._threads.append(thread)  # started, as whoever waits for it needs
         return thread
 
     def _accept(self, listener: socket.socket) -> None:

@@ -21,6 +21,7 @@ from PIL import Image, ImageOps
 from vllm_modalities import (
     Classification,
     Client,
+    Detokenized,
     Document,
     Embeddings,
     InvalidRequestError,
@@ -31,6 +32,7 @@ from vllm_modalities import (
     ServerOverloadedError,
     TextStream,
     TokenEmbeddings,
+    Tokenized,
     Transcript,
     VLLMModalitiesError,
     VLLMModalitiesWarning,
@@ -109,6 +111,15 @@ def _tokens(result: TokenEmbeddings) -> None:
     assert all(np.isfinite(one).all() for one in result)
 
 
+def _counted(result: Tokenized) -> None:
+    assert result.strings is not None
+    assert len(result) == len(result.counts) == len(result.strings) == 2
+
+
+def _written(result: Detokenized) -> None:
+    assert all(isinstance(text, str) for text in result)
+
+
 def _transcript(result: Transcript) -> None:
     result.to_srt(), result.to_vtt(), result.to_dict()
 
@@ -175,6 +186,18 @@ ANSWERS: dict[str, Row] = {
         "/pooling",
         lambda c: c.token_classify(["a", "b"]),
         _anything,
+    ),
+    "tokenize": (
+        FakeVLLM("tokens"),
+        "/tokenize",
+        lambda c: c.tokenize(["a", "b"], return_token_strs=True),
+        _counted,
+    ),
+    "detokenize": (
+        FakeVLLM("tokens"),
+        "/detokenize",
+        lambda c: c.detokenize([[97], [98]]),
+        _written,
     ),
     "transcribe": (
         FakeVLLM("speech"),

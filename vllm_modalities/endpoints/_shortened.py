@@ -4,18 +4,9 @@ from __future__ import annotations
 
 from .._context import Context
 from .._flow import Flow
-from .._results import AnswerModel
-from .tokenize import DetokenizeRequest, TokenizeRequest
+from .tokenize import DetokenizeRequest, TextBody, TokenizeRequest, TokensBody
 
 CUT_THROUGH = "\ufffd"  # what is left of a character
-
-
-class _Tokens(AnswerModel):
-    tokens: list[int]
-
-
-class _Text(AnswerModel):
-    prompt: str
 
 
 def shortened(
@@ -27,11 +18,11 @@ def shortened(
     """
     target = yield from context.find(TokenizeRequest, model)
     request = TokenizeRequest(model=target.model, prompt=text, add_special_tokens=False)
-    tokens = (yield from target.post(request)).parse(_Tokens).tokens
+    tokens = (yield from target.post(request)).parse(TokensBody).tokens
     if len(tokens) <= most:
         return None
-    kept = tuple(tokens[-most:] if end else tokens[:most])
+    kept = tokens[-most:] if end else tokens[:most]
     target = yield from context.find(DetokenizeRequest, model)
     response = yield from target.post(DetokenizeRequest(model=target.model, tokens=kept))
-    words = response.parse(_Text).prompt
+    words = response.parse(TextBody).prompt
     return words.lstrip(CUT_THROUGH) if end else words.rstrip(CUT_THROUGH)
