@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from ._flow import Response
-    from ._inputs import ImageURL
+    from ._inputs import AudioURL, ImageURL
     from ._live import AsyncTextStream, TextStream
     from ._results import Usage
     from .audio.transcript import Segment, Transcript
@@ -63,6 +63,7 @@ __all__ = [
     "APITimeoutError",
     "AsyncClient",
     "AsyncTextStream",
+    "AudioURL",
     "AuthenticationError",
     "BadRequestError",
     "Block",
@@ -125,7 +126,7 @@ __all__ = [
 # the package costs nothing.
 _HOMES = {
     "_flow": ("Response",),
-    "_inputs": ("ImageURL",),
+    "_inputs": ("AudioURL", "ImageURL"),
     "_live": ("AsyncTextStream", "TextStream"),
     "_results": ("Usage",),
     "audio.transcript": ("Segment", "Transcript"),

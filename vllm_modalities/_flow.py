@@ -148,6 +148,8 @@ class Request(Step[Response]):
         hear: Hears the body of a 2xx answer as it comes, and returns quickly. If it wants no more,
             the connection is closed, which ends the work on the server; the `Response` has what
             came until then.
+        anonymous: Whether the client's key stays at home, as when the user's own address is read,
+            whose answer may also say where it has moved to (3xx).
     """
 
     method: str
@@ -160,6 +162,7 @@ class Request(Step[Response]):
     ends: float | None = None
     window: Window | None = field(default=None, repr=False)
     hear: Hear | None = field(default=None, repr=False)
+    anonymous: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,29 +2,62 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from .errors import Finding, InvalidRequestError
 
+_SCHEMES = ("http://", "https://", "data:")
 
-@dataclass(frozen=True, slots=True)
-class ImageURL:
-    """An image by its address.
 
-    Attributes:
-        url: With `http:`, `https:` or `data:`. The server fetches it.
-    """
+@dataclass(frozen=True, slots=True, repr=False)
+class MediaURL:
+    """An address; `ImageURL` and `AudioURL` are what a caller gives."""
 
     url: str
 
     def __post_init__(self) -> None:
-        if not self.url.startswith(("http://", "https://", "data:image/")):
+        if not isinstance(self.url, str) or not self.url.startswith(_SCHEMES):
             raise invalid(
                 "url",
-                f"ImageURL takes http://, https:// and data:image/ URLs, got {self.url[:60]!r}",
+                f"{type(self).__name__} takes http://, https:// and data: URLs, got"
+                f" {str(self.url)[:60]!r}",
             )
+
+    @property
+    def shown(self) -> str:
+        """What a message calls it: without its query and a password, which may be secret."""
+        scheme, _, rest = self.url.partition(":")
+        if scheme == "data":
+            return f"data:{rest.partition(',')[0][:60]}"
+        host, slash, path = re.split(r"[?#]", rest)[0].removeprefix("//").partition("/")
+        return f"{scheme}://{host.rpartition('@')[2]}{slash}{path}"
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.shown!r})"
+
+
+class ImageURL(MediaURL):
+    """An image, or for `ocr` a document, by its address, which this client fetches.
+
+    No key goes there, nor any other header of the client's; redirects are followed.
+
+    Attributes:
+        url: With `http:`, `https:` or `data:`.
+
+    Raises:
+        InvalidRequestError: It is none of these.
+    """
+
+    __slots__ = ()
+
+
+class AudioURL(MediaURL):
+    """A recording by its address, which this client fetches, as for `ImageURL`."""
+
+    __slots__ = ()
 
 
 def invalid(

@@ -183,7 +183,11 @@ def _open_path(path: str) -> tuple[BinaryIO, str]:
     try:
         return Path(path).open("rb"), name
     except FileNotFoundError as error:
-        hint = " A string is a path here; this one is a URL." if "://" in path else ""
+        hint = (
+            " A string is a path here; this one is a URL: give ImageURL(…) or AudioURL(…)."
+            if "://" in path
+            else ""
+        )
         raise MediaError(f"{name}: no such file.{hint}") from error
     except IsADirectoryError as error:
         raise MediaError(f"{name} is a directory; give one file.") from error

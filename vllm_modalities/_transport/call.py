@@ -53,7 +53,8 @@ class Call:
 
     @property
     def _name(self) -> str:
-        return f"{self.request.method} {self.request.path}"
+        path = self.request.path.partition("?")[0]  # an address's query may be secret
+        return f"{self.request.method} {path}"
 
     def _request_id(self) -> str | None:
         shown = self.headers.get("x-request-id")
@@ -87,7 +88,7 @@ class Call:
         """The answer, if it is one; raises the error that it is otherwise."""
         self.unpacked()
         headers, server = self.headers, self.request.server
-        if 200 <= self.status < 300:
+        if 200 <= self.status < (400 if self.request.anonymous else 300):
             return Response(self.status, headers, body, server, hidden=self.hide)
         if self.status < 400:
             place = headers.get("location", "an unknown place")

@@ -36,7 +36,7 @@ def own_headers() -> dict[str, str]:
 
 def headers_of(request: Request, api_key: APIKey) -> dict[str, str]:
     """The headers of a request but for those about its body; the request's own win."""
-    key = api_key() if callable(api_key) else api_key
+    key = None if request.anonymous else api_key() if callable(api_key) else api_key
     headers = own_headers() | ({"Authorization": f"Bearer {key}"} if key else {})
     given = {name.lower() for name in request.headers}
     return {name: headers[name] for name in headers if name.lower() not in given} | dict(

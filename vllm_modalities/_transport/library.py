@@ -47,8 +47,8 @@ class Borrowed:
         call, arguments = _prepared(self._library, request, self._api_key)
         ends, body = time.monotonic() + request.timeout, bytearray()
         with _translated(self._library, call):
-            sent = self._client.build_request(**arguments)
-            answer = self._client.send(sent, stream=True, follow_redirects=False)
+            sent, options = _built(self._library, self._client, request, arguments)
+            answer = self._client.send(sent, **options)
             _begun(call, answer)
             try:
                 call.unpacked()
@@ -80,8 +80,8 @@ class AsyncBorrowed:
         call, arguments = _prepared(self._library, request, self._api_key)
         body = bytearray()
         with _translated(self._library, call), anyio.move_on_after(request.timeout):
-            sent = self._client.build_request(**arguments)
-            answer = await self._client.send(sent, stream=True, follow_redirects=False)
+            sent, options = _built(self._library, self._client, request, arguments)
+            answer = await self._client.send(sent, **options)
             _begun(call, answer)
             try:
                 call.unpacked()
@@ -142,6 +142,18 @@ def _prepared(
         arguments["content"] = body_of(request.json)
         arguments["headers"] = headers | {"Content-Type": "application/json"}
     return Call(request, hider(headers)), arguments
+
+
+def _built(
+    library: ModuleType, client: Any, request: Request, arguments: dict[str, Any]
+) -> tuple[Any, dict[str, Any]]:
+    """The library's request, and how it is sent; an anonymous one has nothing of the client's."""
+    options: dict[str, Any] = {"stream": True, "follow_redirects": False}
+    if not request.anonymous:
+        return client.build_request(**arguments), options
+    timeout = arguments.pop("timeout").as_dict()
+    sent = library.Request(**arguments, extensions={"timeout": timeout})
+    return sent, options | {"auth": None}
 
 
 def _begun(call: Call, answer: Any) -> None:

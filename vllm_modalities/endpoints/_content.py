@@ -44,6 +44,8 @@ class Chat:
     def read(self) -> tuple[Chat, tuple[str, ...]]:
         """The same with its images read, which is work for a thread; and what is doubtful of them.
 
+        No address stands for one any more.
+
         Raises:
             MediaError: An image cannot be read.
         """
@@ -149,6 +151,11 @@ def has_pictures(messages: Iterable[Mapping[str, Any]]) -> bool:
     return any(is_picture(part) for message in messages for part in _parts(message))
 
 
+def has_addresses(chat: Chat) -> bool:
+    """Whether addresses stand for some of its images."""
+    return any(isinstance(part, ImageURL) for one in chat.messages for part in _parts(one))
+
+
 def is_picture(given: object) -> bool:
     """Whether it is an image that is not read yet."""
     # Pillow's by its name: importing that takes long, and whoever has an image has done it.
@@ -189,11 +196,9 @@ def _read(part: Any, doubts: list[str]) -> Any:
         return part
     from ..documents.reading import read_image, to_data_url
 
-    if not isinstance(part, ImageURL):
-        page = read_image(part)
-        doubts += page.warnings
-        part = ImageURL(to_data_url(page.image))
-    return {"type": "image_url", "image_url": {"url": part.url}}
+    page = read_image(part)
+    doubts += page.warnings
+    return {"type": "image_url", "image_url": {"url": to_data_url(page.image)}}
 
 
 def _is_message(given: object) -> TypeGuard[Mapping[str, Any]]:

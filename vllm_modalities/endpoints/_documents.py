@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
 
-from .._flow import Flow, Work
+from .._context import Context
+from .._flow import Flow
 from .._inputs import invalid
-from ..errors import MediaError
+from ..errors import VLLMModalitiesError
 from ._content import Chat, is_picture, item_of
+from ._pictures import pictured
 from ._ranking import Item
 
 Rankable: TypeAlias = str | Chat
@@ -72,26 +74,19 @@ def _is_mixed(given: object) -> bool:
     return bool(others) and all(is_picture(part) or isinstance(part, Mapping) for part in others)
 
 
-def wired(items: Sequence[Rankable]) -> Flow[tuple[list[Item | MediaError], list[str]]]:
+def wired(
+    context: Context, items: Sequence[Rankable]
+) -> Flow[tuple[list[Item | VLLMModalitiesError], list[str]]]:
     """The items as they are sent, an error for each that cannot be read, and what is doubtful."""
-    texts = [item for item in items if isinstance(item, str)]
-    if len(texts) == len(items):
-        return [*texts], []
-    return (yield from Work(lambda: _read(items)))
-
-
-def _read(items: Sequence[Rankable]) -> tuple[list[Item | MediaError], list[str]]:
-    found: list[Item | MediaError] = []
+    chats = [item for item in items if isinstance(item, Chat)]
+    read = iter((yield from pictured(context, chats)) if chats else ())
+    found: list[Item | VLLMModalitiesError] = []
     doubts: list[str] = []
     for item in items:
-        if isinstance(item, str):
-            found.append(item)
-            continue
-        try:
-            chat, doubtful = item.read()
-        except MediaError as error:
-            found.append(error)
+        one = item if isinstance(item, str) else next(read)
+        if isinstance(one, str | VLLMModalitiesError):
+            found.append(one)
         else:
-            found.append({"content": list(chat.messages[0]["content"])})
-            doubts += doubtful
+            found.append({"content": list(one[0].messages[0]["content"])})
+            doubts += one[1]
     return found, doubts

@@ -9,11 +9,13 @@ from functools import partial
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
-from .._context import Target
+from .._context import Context, Target
 from .._flow import Flow, Work
+from .._inputs import ImageURL
 from .._journal import Journal, key_of
 from ..gates import repairs
 from ..profiles import GENERIC_OCR, ImageRule
+from ._fetching import fetched
 from ._page import OnePage, Read
 from ._page_request import OCRRequest
 from ._reading import messages, prompted
@@ -46,10 +48,12 @@ class Asked:
     repair: bool
     extra_body: Mapping[str, Any]
 
-    def opened(self, given: ImageSource) -> Flow[Source]:
-        """The document; raises as `source_of` does."""
+    def opened(self, context: Context, given: ImageSource | ImageURL) -> Flow[Source]:
+        """The document; raises as `source_of` and `fetched` do."""
         from ..documents.sources import source_of
 
+        if isinstance(given, ImageURL):
+            given = yield from fetched(context, given)
         call = partial(source_of, given, pages=self.pages, password=self.password)
         return (yield from Work(call))
 

@@ -14,7 +14,7 @@ from .._flow import Flow, Response, Together, Work
 from .._inputs import at_least, invalid, one_of
 from .._many import Failure, OnError, batches, each
 from .._results import Usage
-from ..errors import Finding, MediaError, VLLMModalitiesError
+from ..errors import Finding, VLLMModalitiesError
 from ._content import tokens_of
 from ._documents import Rankable, wired
 from ._ranking import RankingFields
@@ -157,14 +157,14 @@ class Ratings(Generic[R]):
         """Rate the documents at these places; one that cannot be read fails by itself."""
         pairs = self._sides.pairs
         queries, documents = self._sides.of(batch)
-        found, doubts = yield from wired([*queries, *documents])
+        found, doubts = yield from wired(self._target.context, [*queries, *documents])
         asked, answers = found[: len(queries)], found[len(queries) :]
-        if not pairs and isinstance(asked[0], MediaError):
+        if not pairs and isinstance(asked[0], VLLMModalitiesError):
             raise asked[0]
         failed: dict[int, VLLMModalitiesError] = {}
         for side in (asked, answers) if pairs else (answers,):
             both = zip(batch, side, strict=True)
-            failed |= {place: one for place, one in both if isinstance(one, MediaError)}
+            failed |= {place: one for place, one in both if isinstance(one, VLLMModalitiesError)}
         sent = [n for n, place in enumerate(batch) if place not in failed]
         if sent:
             places, read = [batch[n] for n in sent], [answers[n] for n in sent]
@@ -175,7 +175,7 @@ class Ratings(Generic[R]):
     def harmless(self) -> Flow[None]:
         """Compare with one short text, to see whether it is the rest that is refused."""
         query: list[Rankable] = ["a"] if self._sides.pairs else [self._sides.queries[0]]
-        queries, _ = yield from wired(query)
+        queries, _ = yield from wired(self._target.context, query)
         yield from self._target.post(self._route.body(queries, ["a"]))
 
     def _ask(

@@ -10,7 +10,7 @@ from typing import Any, Literal, get_args
 
 from .._context import Context, Target
 from .._flow import Flow, Together, Work
-from .._inputs import one_of
+from .._inputs import AudioURL, one_of
 from .._journal import Journal
 from .._many import Failure, OnError, Streak, is_shared, settle
 from .._progress import Progress, told
@@ -21,6 +21,7 @@ from ..audio.transcript import Segment, Transcript
 from ..errors import VLLMModalitiesError
 from ._asking import fitted, format_of
 from ._chat_speech import chats, hearing
+from ._fetching import fetched
 from ._joins import Joins, span
 from ._pieces import UNTIMED, Ear
 from ._speech import SpeechRequest
@@ -58,7 +59,7 @@ def written(
     context: Context,
     kind: type[SpeechRequest],
     detects: type[SpeechRequest],
-    audio: AudioSource,
+    audio: AudioSource | AudioURL,
     fields: Mapping[str, Any],
     asked: Asked,
 ) -> Flow[Transcript]:
@@ -72,6 +73,8 @@ def written(
         detects: The one that finds out which language is spoken.
         fields: Of the request.
     """
+    if isinstance(audio, AudioURL):
+        audio = yield from fetched(context, audio)
     pieces, journal = Pieces(audio), None
     try:
         yield from Work(pieces.open)

@@ -15,12 +15,13 @@ from .._flow import Flow, Response, Work
 from .._many import Failure
 from .._results import Usage, raw, words
 from .._wire import RequestModel
-from ..errors import Finding, MediaError
+from ..errors import Finding, MediaError, VLLMModalitiesError
 from ..gates import repairs
 from ..vectors import decode
 from ..vectors.embeddings import Embeddings
 from ..vectors.precision import Precision
 from ._content import Chat, Item, has_pictures
+from ._pictures import pictured
 
 # Bytes of an answer from which reading it would hold up an event loop, for some milliseconds;
 # raw vectors are only copied.
@@ -124,8 +125,7 @@ class Rows:
         """
         items, failures = [self._items[place] for place in batch], list[Failure]()
         if self._pictures:
-            places = batch
-            batch, items, failures = yield from Work(lambda: self._read_pictures(places))
+            batch, items, failures = yield from self._read_pictures(batch)
             if not batch:
                 return failures
         width = self._width()
@@ -148,17 +148,18 @@ class Rows:
 
     def _read_pictures(
         self, batch: Sequence[int]
-    ) -> tuple[Sequence[int], list[Item], list[Failure]]:
+    ) -> Flow[tuple[Sequence[int], list[Item], list[Failure]]]:
         """The inputs with their images read, and those whose images cannot be."""
         places, items, failures = list[int](), list[Item](), list[Failure]()
-        for place in batch:
-            chat, where = self._items[place], f"item {self._first + place} of inputs"
-            assert isinstance(chat, Chat)
-            try:
-                chat, doubts = chat.read()
-            except MediaError as error:
-                failures.append((place, MediaError(f"{where}: {error}")))
+        chats = [item for place in batch if isinstance(item := self._items[place], Chat)]
+        read = yield from pictured(self._job.target.context, chats)
+        for place, one in zip(batch, read, strict=True):
+            where = f"item {self._first + place} of inputs"
+            if isinstance(one, VLLMModalitiesError):
+                named = MediaError(f"{where}: {one}") if isinstance(one, MediaError) else one
+                failures.append((place, named))
                 continue
+            chat, doubts = one
             places.append(place)
             items.append(chat)
             with self._lock:

@@ -81,7 +81,9 @@ class TokenRows:
 
     def run(self, batch: Sequence[int]) -> Flow[list[Failure]]:
         """Ask for the inputs at these positions; one whose numbers cannot be right fails."""
-        fields, doubts = yield from sent([self._items[place] for place in batch])
+        fields, doubts = yield from sent(
+            self._target.context, [self._items[place] for place in batch]
+        )
         # A refusal is an answer here, and Together hands errors over as outcomes.
         (response,) = yield from Together([self._target.post(self._body(fields))])
         if isinstance(response, VLLMModalitiesError):

@@ -139,7 +139,9 @@ class _Classes:
 
     def run(self, batch: Sequence[int]) -> Flow[list[Failure]]:
         """Classify the inputs at these positions."""
-        fields, doubts = yield from sent([self._items[place] for place in batch])
+        fields, doubts = yield from sent(
+            self._target.context, [self._items[place] for place in batch]
+        )
         response = yield from self._target.post(self._template.model_copy(update=fields))
         found, usage = read_classes(response, len(batch))
         self._rows.update(zip(batch, found, strict=True))

@@ -19,6 +19,7 @@ from ._page_request import OCRRequest
 from ._pages import Asked, Reading
 
 if TYPE_CHECKING:
+    from .._inputs import ImageURL
     from ..documents.blocks import Document, Page
     from ..documents.choosing import Pages
     from ..documents.reading import ImageSource
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 def ocr(
     context: Context,
     /,
-    source: ImageSource,
+    source: ImageSource | ImageURL,
     *,
     model: str | None = None,
     task: str = "markdown",
@@ -50,11 +51,11 @@ def ocr(
     no further ahead than that, so one of a thousand pages never stands in memory whole.
 
     Args:
-        source: A path (a `str` or `Path` is one), the bytes of a file, an open binary file, a PIL
-            image, or a numpy array of pixels. Each picture of a TIFF is a page; so is each page of
-            a PDF, with the extra `pdf`. Of an animation the first frame is read, unless `pages`
-            asks for others. A photo's EXIF orientation is honoured; what is transparent becomes
-            white.
+        source: A path (a `str` or `Path` is one), the bytes of a file, an open binary file, an
+            `ImageURL`, a PIL image, or a numpy array of pixels. Each picture of a TIFF is a page;
+            so is each page of a PDF, with the extra `pdf`. Of an animation the first frame is read,
+            unless `pages` asks for others. A photo's EXIF orientation is honoured; what is
+            transparent becomes white.
         model: The served model's name; None is the one that is served.
         task: What to do with the page: `"markdown"` (with boxes, where the model gives any), or
             another task of the model's profile: `"text"`, `"layout"`, `"table"`, `"formula"`,
@@ -105,7 +106,7 @@ def ocr(
         on_error=on_error,
         extra_body=extra_body,
     )
-    document = yield from asked.opened(source)
+    document = yield from asked.opened(context, source)
     try:
         target = yield from context.find(OCRRequest, model)
         notes = (yield from Work(partial(Journal, journal))) if journal else nullcontext()

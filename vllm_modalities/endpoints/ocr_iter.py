@@ -23,6 +23,7 @@ from ._pages import Reading
 from .ocr import asked_of
 
 if TYPE_CHECKING:
+    from .._inputs import ImageURL
     from ..documents.blocks import Page
     from ..documents.choosing import Pages
     from ..documents.reading import ImageSource
@@ -34,7 +35,7 @@ OF_THE_PAGE = (BadRequestError, MediaError)
 def ocr_iter(
     context: Context,
     /,
-    sources: Iterable[ImageSource] | AsyncIterable[ImageSource],
+    sources: Iterable[ImageSource | ImageURL] | AsyncIterable[ImageSource | ImageURL],
     *,
     model: str | None = None,
     task: str = "markdown",
@@ -105,10 +106,10 @@ def ocr_iter(
     )
     places = iter(range(2**63))
 
-    def parts(given: ImageSource) -> Flow[Iterable[_Sheet]]:
+    def parts(given: ImageSource | ImageURL) -> Flow[Iterable[_Sheet]]:
         place = next(places)
         try:
-            source = yield from asked.opened(given)
+            source = yield from asked.opened(context, given)
         except MediaError as error:
             if on_error == "raise":
                 raise

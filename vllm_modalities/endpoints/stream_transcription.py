@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Any, get_args
 
 from .._context import Context
 from .._flow import Flow, Live, Response, Work
-from .._inputs import one_of, without
+from .._inputs import AudioURL, one_of, without
 from .._results import words
 from ..audio.sending import Piece, Pieces
 from ..audio.spoken import spoken
 from ..audio.transcript import Segment, Transcript
 from ._asking import fitted
 from ._chat_speech import hearing
+from ._fetching import fetched
 from ._hearing import grammar_of, request_of
 from ._joins import Joins
 from ._listening import Listener, Telling
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 def stream_transcription(
     context: Context,
     /,
-    audio: AudioSource | Iterable[bytes] | AsyncIterable[bytes],
+    audio: AudioSource | AudioURL | Iterable[bytes] | AsyncIterable[bytes],
     *,
     model: str | None = None,
     language: str | None = None,
@@ -82,12 +83,14 @@ def stream_transcription(
 
 def _streamed(
     context: Context,
-    audio: AudioSource,
+    audio: AudioSource | AudioURL,
     tell: Callable[[str], bool],
     model: str | None,
     fields: Mapping[str, Any],
     chunking: Chunking,
 ) -> Flow[Transcript]:
+    if isinstance(audio, AudioURL):
+        audio = yield from fetched(context, audio)
     pieces = Pieces(audio)
     try:
         yield from Work(pieces.open)

@@ -258,7 +258,7 @@ def _answers(
 
     def run(batch: Sequence[int]) -> Flow[list[Failure]]:
         (place,) = batch
-        fields, doubts = yield from _fields(items[place])
+        fields, doubts = yield from _fields(target.context, items[place])
         response = yield from target.post(template.model_copy(update=fields))
         found[place] = response.parse(body)
         findings.extend([*doubts, *response.findings])
@@ -278,8 +278,8 @@ def _answers(
     return found, failures, common
 
 
-def _fields(item: Item) -> Flow[tuple[dict[str, Any], list[Finding]]]:
+def _fields(context: Context, item: Item) -> Flow[tuple[dict[str, Any], list[Finding]]]:
     """The fields that carry an input."""
     if isinstance(item, Chat):
-        return (yield from sent([item]))
+        return (yield from sent(context, [item]))
     return {"prompt" if isinstance(item, str) else "tokens": item}, []

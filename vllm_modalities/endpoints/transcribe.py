@@ -14,6 +14,7 @@ from ._recording import Asked, Chunking, OnSegment, Timestamps, written
 from ._speech import SpeechRequest
 
 if TYPE_CHECKING:
+    from .._inputs import AudioURL
     from ..audio.reading import AudioSource
     from ..audio.transcript import Transcript
 
@@ -39,7 +40,7 @@ def hotwords_of(given: str | Sequence[str] | None) -> str | None:
 def transcribe(
     context: Context,
     /,
-    audio: AudioSource,
+    audio: AudioSource | AudioURL,
     *,
     model: str | None = None,
     language: str | None = None,
@@ -62,10 +63,10 @@ def transcribe(
     not sent. What a piece comes back as is checked, and asked for again where it is doubtful.
 
     Args:
-        audio: A path (a `str` or `Path` is one), the bytes of a file, a file object, or
-            (samples, rate): samples of shape (n,) or (n, channels), floats in -1..1 or integers,
-            rate in Hz. WAV, FLAC, OGG, Opus, MP3 and AIFF are read; M4A, MP4, WebM and MKV with the
-            extra `media`. What is sent is 16 kHz mono FLAC.
+        audio: A path (a `str` or `Path` is one), the bytes of a file, a file object, an
+            `AudioURL`, or (samples, rate): samples of shape (n,) or (n, channels), floats in -1..1
+            or integers, rate in Hz. WAV, FLAC, OGG, Opus, MP3 and AIFF are read; M4A, MP4, WebM and
+            MKV with the extra `media`. What is sent is 16 kHz mono FLAC.
         model: The served model's name; None is the one that is served.
         language: Code as in ISO 639-1, such as `"en"`. None has the server find out, of a
             recording of several pieces once for all of them, where the model can tell.

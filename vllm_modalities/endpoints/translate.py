@@ -18,6 +18,7 @@ from ._speech import SpeechRequest
 from .transcribe import TranscriptionRequest, hotwords_of
 
 if TYPE_CHECKING:
+    from .._inputs import AudioURL
     from ..audio.reading import AudioSource
     from ..audio.transcript import Transcript
 
@@ -62,7 +63,7 @@ class TranslationRequest(SpeechRequest):
 def translate(
     context: Context,
     /,
-    audio: AudioSource,
+    audio: AudioSource | AudioURL,
     *,
     to_language: str = "en",
     model: str | None = None,

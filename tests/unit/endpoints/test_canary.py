@@ -5,10 +5,10 @@ from dataclasses import replace
 import anyio
 import pytest
 from _script import FakeVLLM, Play, Talker, status
+from PIL import Image
 
 from vllm_modalities import (
     BadRequestError,
-    ImageURL,
     InternalServerError,
     ModelUsageWarning,
 )
@@ -141,7 +141,7 @@ def test_images_are_not_put_into_a_template_but_warned_of() -> None:
     profiles = [replace(p, rerank=replace(p.rerank, images=None)) for p in PROFILES if p.rerank]
     play = Play(server, profiles=profiles)
     with pytest.warns(ModelUsageWarning, match="--chat-template"):
-        play.call(rerank, "q", [ImageURL("http://a/b.png")])
+        play.call(rerank, "q", [Image.new("RGB", (2, 2))])
     assert server.posts[-1].body["query"] == "q"
 
 

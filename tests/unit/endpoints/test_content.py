@@ -159,19 +159,6 @@ def test_an_image_may_stand_in_a_message() -> None:
     assert data_url_image(second).tobytes() == RED.tobytes()
 
 
-@pytest.mark.parametrize("url", ["https://x/cat.png", "http://x/c", "data:image/png;base64,AA=="])
-def test_an_address_goes_to_the_server(url) -> None:
-    (chat,) = inputs_of("inputs", ImageURL(url))
-    (part,) = chat.read()[0].messages[0]["content"]
-    assert part == {"type": "image_url", "image_url": {"url": url}}
-
-
-@pytest.mark.parametrize("url", ["cat.png", "file:///etc/passwd", "ftp://x/cat", ""])
-def test_an_address_that_no_server_fetches_is_refused(url) -> None:
-    with pytest.raises(InvalidRequestError, match="ImageURL takes"):
-        ImageURL(url)
-
-
 @pytest.mark.parametrize("given", [b"no image", Path("/no/such/file.png")])
 def test_what_is_no_image_is_said_when_it_is_read(given) -> None:
     (chat,) = inputs_of("inputs", given)

@@ -12,7 +12,6 @@ from PIL import Image
 
 from vllm_modalities import (
     BadRequestError,
-    ImageURL,
     InvalidRequestError,
     MediaError,
     PartialFailureError,
@@ -173,7 +172,11 @@ PICTURE = Image.new("RGB", (2, 3), "white")
 
 def test_images_and_texts_go_out_as_content_parts(talk) -> None:
     server = FakeVLLM("cross-encoder", model="m", score=lambda *_: 0.5)
-    documents = [PICTURE, ["a caption", ImageURL("http://a/b.png")], {"content": ["x", PICTURE]}]
+    documents = [
+        PICTURE,
+        ["a caption", {"type": "image_url", "image_url": {"url": "http://a/b.png"}}],
+        {"content": ["x", PICTURE]},
+    ]
     result = talk(server).rerank([PICTURE, "like this"], documents)
     sent = server.posts[0].body
     kinds = [[part["type"] for part in item["content"]] for item in sent["documents"]]
