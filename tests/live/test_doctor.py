@@ -102,6 +102,15 @@ def test_a_reranker_without_its_template_is_found(
     assert [fault.name for fault in found.faults] == ([] if templated else ["template"])
 
 
+def test_qwen3_s_embedder_started_by_its_recipe_gives_shorter_vectors(
+    tmp_path: Path, report: Report
+) -> None:
+    flags = recipe("Qwen/Qwen3-Embedding-0.6B").argv[3:]
+    spec = Spec("embedder", "qwen3-embed", "Qwen3-Embedding-small", flags=flags)
+    with serving(spec, tmp_path, report) as url, Client(url) as client:
+        assert client.embed("a text", dimensions=32, input_type="document").dimensions == 32
+
+
 @pytest.mark.servers("whisper-base")
 def test_a_model_that_hears_is_green(servers: Rig) -> None:
     assert examined(servers["whisper-base"].base_url).faults == ()

@@ -141,7 +141,7 @@ SERVERS: dict[str, Spec] = {
             model="deepseek-ocr",
             served_name="deepseek-ocr",
             flags=OCR,
-            variables={"PYTHONPATH": str(OCR_PLUGIN)},
+            variables={"PYTHONPATH": str(OCR_PLUGIN), "VLLM_USE_V2_MODEL_RUNNER": "0"},
             random_weights=True,
         ),
         Spec(
