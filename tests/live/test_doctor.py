@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from live._started import serving
 
 from vllm_modalities import Client, Profile
-from vllm_modalities._rig import Report, Rig, Spec, provision
-from vllm_modalities._rig.releases import RELEASE
-from vllm_modalities._rig.rig import Running
-from vllm_modalities._rig.weights import model_folder
+from vllm_modalities._rig import Report, Rig, Spec
 from vllm_modalities.profiles import EmbedProfile
 from vllm_modalities.serving import Examined, check_command, doctor, recipe
 
@@ -35,20 +30,6 @@ def prompted(words: str) -> tuple[str, str]:
     """Matryoshka, and these words before queries."""
     tasks = f'{{"query": "{words}", "document": ""}}'
     return "--hf-overrides", f'{{"is_matryoshka": true, "task_instructions": {tasks}}}'
-
-
-@contextmanager
-def serving(spec: Spec, logs: Path, report: Report) -> Iterator[str]:
-    """The address of a server that is none of the rig's own."""
-    python = provision(RELEASE, report=report)
-    model = model_folder(spec.model, python, report=report)
-    server = Running(spec, RELEASE, python, model, logs, report)
-    try:
-        while not server.is_up():
-            time.sleep(0.25)
-        yield server.base_url
-    finally:
-        server.close()
 
 
 def examined(url: str, *profiles: Profile) -> Examined:
