@@ -7,7 +7,6 @@ its place, an error too: after the results of the items before it.
 
 from __future__ import annotations
 
-import asyncio
 import threading
 from collections import deque
 from collections.abc import (
@@ -288,6 +287,8 @@ class Tasks:
 
 def _spawned(work: Callable[..., Coroutine[Any, Any, None]], *arguments: Any) -> object:
     """Start `work` as a task that belongs to no task group."""
+    import asyncio  # late: a program without a loop need not wait for it
+
     try:
         loop = asyncio.get_running_loop()
     except RuntimeError:
