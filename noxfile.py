@@ -41,7 +41,6 @@ def tests(session: nox.Session) -> None:
         *("pytest", "-n", "auto", *OFFLINE),
         *("--cov", "--cov-report=term-missing:skip-covered", "--cov-fail-under=100"),
         *session.posargs,
-        env={"PYTHONHASHSEED": "0"},  # or tests named after sets have other names in each process
     )
 
 

@@ -291,15 +291,15 @@ def test_a_file_of_the_caller_s_own_is_sent_as_it_is(kind) -> None:
 @pytest.mark.parametrize(
     ("fields", "expected"),
     [
-        ({}, set()),
-        ({"duration": 30.0}, set()),
-        ({"duration": 30.5}, {"is_long"}),
-        ({"response_format": "json", "duration": 31.0}, {"is_long"}),
-        ({"response_format": "verbose_json"}, {"is_verbose", "is_verbose_without_language"}),
-        ({"response_format": "verbose_json", "language": "en"}, {"is_verbose"}),
+        ({}, []),
+        ({"duration": 30.0}, []),
+        ({"duration": 30.5}, ["is_long"]),
+        ({"response_format": "json", "duration": 31.0}, ["is_long"]),
+        ({"response_format": "verbose_json"}, ["is_verbose", "is_verbose_without_language"]),
+        ({"response_format": "verbose_json", "language": "en"}, ["is_verbose"]),
         (
             {"response_format": "verbose_json", "language": "en", "duration": 31.0},
-            {"is_verbose", "is_long", "is_long_verbose"},
+            ["is_long", "is_verbose", "is_long_verbose"],
         ),
     ],
     ids=str,
@@ -307,7 +307,7 @@ def test_a_file_of_the_caller_s_own_is_sent_as_it_is(kind) -> None:
 def test_a_request_knows_what_it_is(kind, fields, expected) -> None:
     request = kind(file=b"abc", **fields)
     names = ("is_long", "is_verbose", "is_long_verbose", "is_verbose_without_language")
-    assert {name for name in names if getattr(request, name)} == expected
+    assert [name for name in names if getattr(request, name)] == expected
     assert request.size == 3
 
 
