@@ -171,6 +171,14 @@ def browser(session: nox.Session) -> None:
 
 
 @nox.session
+def proxy(session: nox.Session) -> None:
+    """Two simulated servers behind nginx, configured as docs/load-balancing.md shows."""
+    debian(session, "nginx")
+    session.install("-e", ".[simulator]", *TEST)
+    session.run("pytest", "tests/proxy", *session.posargs)
+
+
+@nox.session
 def matrix(session: nox.Session) -> None:
     """What real servers of every release answer to the contract cases, recorded anew."""
     session.install("-e", ".[cli]", *TEST)

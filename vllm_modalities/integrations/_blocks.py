@@ -66,7 +66,7 @@ def _numpy(column: pa.Array) -> NDArray[Any]:
     Lists stay Python's: of arrays of unequal lengths Ray makes tensors in some batches only.
     """
     if pa.types.is_fixed_size_list(column.type):
-        return column.values.to_numpy().reshape(len(column), -1)  # NaN is beneath the nulls
+        return column.values.to_numpy().reshape(-1, column.type.list_size)  # NaN under nulls
     if pa.types.is_list(column.type):
         found = np.empty(len(column), object)
         found[:] = column.to_pylist()
