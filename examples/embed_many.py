@@ -1,4 +1,9 @@
-"""Many texts to a file of vectors, a batch at a time: memory does not grow with them."""
+"""Many texts to a file of vectors, a batch at a time: memory does not grow with them.
+
+VLLM_BASE_URL=http://gpu1:8000,http://gpu2:8000 python embed_many.py
+
+gpu1, gpu2: vllm serve BAAI/bge-m3 --runner pooling
+"""
 
 import json
 from pathlib import Path

@@ -1,4 +1,9 @@
-"""Semantic search: the sentences that mean most nearly the same as a question."""
+"""Semantic search: the sentences that mean most nearly the same as a question.
+
+VLLM_BASE_URL=http://gpu1:8000 python embed_search.py
+
+gpu1: vllm serve BAAI/bge-m3 --runner pooling
+"""
 
 import json
 from pathlib import Path

@@ -1,4 +1,9 @@
-"""Search by MaxSim: a vector a token for each sentence, kept as int8, and the best for a query."""
+"""Search by MaxSim: a vector a token for each sentence, kept as int8, and the best for a query.
+
+VLLM_BASE_URL=http://gpu1:8000 python late_interaction.py
+
+gpu1: vllm serve colbert-ir/colbertv2.0 --runner pooling
+"""
 
 import json
 from pathlib import Path

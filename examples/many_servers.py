@@ -1,4 +1,10 @@
-"""One client, several servers: every job at once, each on the server that does it."""
+"""One client, several servers: every job at once, each on the server that does it.
+
+VLLM_BASE_URL=http://gpu1:8000,http://gpu2:8000,… python many_servers.py
+
+gpu1 to gpu4: what `vllm-modalities recipe` prints for BAAI/bge-m3, BAAI/bge-reranker-v2-m3,
+openai/whisper-large-v3-turbo and deepseek-ai/DeepSeek-OCR
+"""
 
 import asyncio
 import json

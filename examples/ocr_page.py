@@ -1,6 +1,8 @@
 """Read a page: its words as Markdown, and a picture that shows where they stand.
 
-Usage: python ocr_page.py [IMAGE]
+VLLM_BASE_URL=http://gpu1:8000 python ocr_page.py [IMAGE]
+
+gpu1: the command that `vllm-modalities recipe deepseek-ai/DeepSeek-OCR` prints
 """
 
 import sys

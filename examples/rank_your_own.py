@@ -1,4 +1,9 @@
-"""Rank objects of your own, and score several queries against all of them."""
+"""Rank objects of your own, and score several queries against all of them.
+
+VLLM_BASE_URL=http://gpu1:8000 python rank_your_own.py
+
+gpu1: vllm serve BAAI/bge-reranker-v2-m3 --runner pooling
+"""
 
 import json
 from pathlib import Path

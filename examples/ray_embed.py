@@ -1,9 +1,10 @@
 """Vectors of a table by Ray Data: on this machine's Ray, or unchanged on a cluster.
 
 VLLM_BASE_URL=http://gpu1:8000,http://gpu2:8000 python ray_embed.py [FOLDER]
-RAY_ADDRESS=auto python ray_embed.py s3://bucket/vectors    # in a cluster
 
-Needs the extra `ray`. The servers' addresses are those that the workers see.
+gpu1, gpu2: vllm serve BAAI/bge-m3 --runner pooling
+Needs the extra `ray`. In a cluster: RAY_ADDRESS=auto, a folder that all nodes see, such as
+s3://bucket/vectors, and addresses that they can reach.
 """
 
 import json

@@ -1,4 +1,9 @@
-"""Order documents by how well they answer a question, best first."""
+"""Order documents by how well they answer a question, best first.
+
+VLLM_BASE_URL=http://gpu1:8000 python rerank.py
+
+gpu1: vllm serve BAAI/bge-reranker-v2-m3 --runner pooling
+"""
 
 import json
 from pathlib import Path

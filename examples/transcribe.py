@@ -1,6 +1,8 @@
 """Write down what is said in a recording, as text and as subtitles.
 
-Usage: python transcribe.py [RECORDING [LANGUAGE]]
+VLLM_BASE_URL=http://gpu1:8000 python transcribe.py [RECORDING [LANGUAGE]]
+
+gpu1: vllm serve openai/whisper-large-v3-turbo
 """
 
 import sys
