@@ -86,7 +86,7 @@ def interchange(session: nox.Session) -> None:
 @nox.session
 def integrations(session: nox.Session) -> None:
     """Each adapter in a pipeline of its framework, at its newest release."""
-    session.install("-e", ".[simulator,langchain,llama-index,haystack]", "mypy>=1.13")
+    session.install("-e", ".[simulator,langchain,llama-index,haystack,ray]", "mypy>=1.13")
     session.install("pytest>=8", "pytest-cov>=5", "langchain-tests>=0.3", "pytest-asyncio>=0.24")
     adapters = sorted(map(str, Path("vllm_modalities/integrations").glob("*.py")))
     session.run("mypy", *adapters)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -28,3 +29,16 @@ def client(servers: Simulator) -> Iterator[Client]:
 @pytest.fixture
 def async_client(servers: Simulator) -> AsyncClient:
     return AsyncClient(servers.urls)
+
+
+@pytest.fixture(scope="session")
+def ray() -> Iterator[Any]:
+    """Ray on this machine, which starts once."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("RAY_USAGE_STATS_ENABLED", "0")  # nothing is told to anyone
+        import ray
+
+        ray.init(num_cpus=2, include_dashboard=False, object_store_memory=100_000_000)
+        ray.data.DataContext.get_current().enable_progress_bars = False
+        yield ray
+        ray.shutdown()

@@ -11,6 +11,7 @@ EXTRAS = {
     "langchain": ("langchain", "langchain_core.callbacks"),
     "llama_index": ("llama-index", "llama_index.core.base.embeddings.base"),
     "haystack": ("haystack", "haystack"),
+    "ray": ("ray", "pyarrow"),
 }
 
 

@@ -143,8 +143,9 @@ def test_a_text_that_is_too_long_fails_alone(servers) -> None:
 
 
 def test_half_a_ranking_is_kept_and_the_failure_told(everything) -> None:
-    everything.fail(500, path="/v1/rerank")
     rank = RerankBatch(base_url=everything.urls, max_retries=0)
+    rank(pa.table({"query": ["a cat"], "documents": [TEXTS]}))
+    everything.fail(500, path="/v1/rerank")
     (row,) = rank(pa.table({"query": ["a cat"], "documents": [TEXTS * 60]})).to_pylist()
     assert 0 < len(row["indices"]) < 180
     assert row["error"].startswith("InternalServerError: HTTP 500")
@@ -218,19 +219,6 @@ def test_it_is_made_with_what_a_client_is(kind) -> None:
     assert shared <= here.keys()
     other = {name for name in shared if here[name].default != of_client[name].default}
     assert other == {"max_concurrency"}
-
-
-@pytest.fixture(scope="module")
-def ray() -> Iterator[Any]:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("RAY_USAGE_STATS_ENABLED", "0")  # nothing is told to anyone
-        import ray
-
-        room = 100_000_000  # bytes
-        ray.init(num_cpus=2, include_dashboard=False, object_store_memory=room)
-        ray.data.DataContext.get_current().enable_progress_bars = False
-        yield ray
-        ray.shutdown()
 
 
 def test_one_worker_and_two_give_the_same_vectors(ray, servers, client) -> None:

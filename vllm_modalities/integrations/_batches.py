@@ -80,6 +80,12 @@ class OfRows(OfServers):
             raise error
         return error
 
+    def settled(self, lost: Sequence[VLLMModalitiesError | None]) -> None:
+        """Raise the first error if there is one a row, and none is by the row's own fault."""
+        own = (BadRequestError, InvalidRequestError, MediaError, type(None))
+        if lost and lost[0] is not None and not any(isinstance(error, own) for error in lost):
+            raise lost[0]
+
     def told(
         self,
         batch: Batch,
@@ -87,15 +93,7 @@ class OfRows(OfServers):
         warnings: Sequence[Sequence[str]],
         errors: Sequence[VLLMModalitiesError | None],
     ) -> Batch:
-        """The batch with what was found, what was doubtful, and why rows failed.
-
-        Raises:
-            VLLMModalitiesError: All rows failed, and none by its own fault.
-        """
-        found = [error for error in errors if error is not None]
-        own = (BadRequestError, InvalidRequestError, MediaError)
-        if errors and len(found) == len(errors) and not any(isinstance(e, own) for e in found):
-            raise found[0]
+        """The batch with what was found, what was doubtful, and why rows failed."""
         doubts = ["; ".join(some) or None for some in warnings]
         reasons = [error and f"{type(error).__name__}: {error}" for error in errors]
         more = {"warnings": pa.array(doubts, pa.string()), "error": pa.array(reasons, pa.string())}
@@ -130,6 +128,7 @@ class EachRow(OfRows):
         rows = zip(*(values(batch, name) for name in self._subjects()), strict=True)
         with ThreadPoolExecutor(self.max_concurrency) as pool:
             outcomes = list(pool.map(self._outcome, rows))
+        self.settled([None if found else error for found, _, error in outcomes])
         columns = {
             name: pa.array([found.get(name) for found, _, _ in outcomes], kind)
             for name, kind in self.TYPES.items()

@@ -75,6 +75,7 @@ class EmbedBatch(OfRows):
         found = self._embedded([inputs[place] for place in asked])
         for place, error in found.failures:
             errors[asked[place]] = self.noted(error)
+        self.settled(errors)
         rows = np.full((len(inputs), found.dimensions), np.nan, found.vectors.dtype)
         rows[asked] = found.vectors
         column = vectors(rows, np.array([error is not None for error in errors], bool))
