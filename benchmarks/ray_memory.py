@@ -1,7 +1,7 @@
-"""How much memory the driver of a Ray Data job holds, by the number of rows (extras `ray`, `simulator`).
+"""How much memory the driver of a Ray Data job holds, by the number of rows (extra `ray`; Linux).
 
-A table is made, embedded over a simulated server in a process of its own, and written to Parquet, by
-two workers. Linux.
+A table is made, embedded over a simulated server in a process of its own (extra `simulator`), and
+written to Parquet, by two workers.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ def main() -> None:
     ray.data.DataContext.get_current().enable_progress_bars = False
     with subprocess.Popen([sys.executable, *SERVER], stdout=subprocess.PIPE) as server:
         assert server.stdout is not None
-        url = json.loads(server.stdout.readline())["servers"][0]["url"]
+        url = json.loads(server.stdout.readline())["urls"]["embed"]
         print("| rows | vectors, MB | driver at most, MB | seconds |\n|---|---|---|---|")
         for rows in given.rows:
             most, seconds = greatest(rows, url)
