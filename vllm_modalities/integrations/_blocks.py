@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import numpy as np
 import pyarrow as pa
@@ -41,13 +41,14 @@ def extended(batch: Batch, columns: Mapping[str, pa.Array]) -> Batch:
         if name in _names(given):
             raise invalid("prefix", f"the table already has a column {name!r}; choose a prefix")
     if isinstance(given, Mapping):
-        return {**given, **{name: _numpy(column) for name, column in columns.items()}}
-    for name, column in columns.items():
-        if isinstance(given, pa.Table):
+        given = {**given, **{name: _numpy(column) for name, column in columns.items()}}
+    elif isinstance(given, pa.Table):
+        for name, column in columns.items():
             given = given.append_column(name, column)
-        else:
-            given = given.assign(**{name: _pandas(column, given.index)})
-    return given
+    else:
+        typed = {name: _pandas(column, given.index) for name, column in columns.items()}
+        given = given.assign(**typed)
+    return cast("Batch", given)
 
 
 def vectors(found: NDArray[Any], failed: NDArray[np.bool_]) -> pa.Array:
@@ -65,13 +66,14 @@ def _numpy(column: pa.Array) -> NDArray[Any]:
 
     Lists stay Python's: of arrays of unequal lengths Ray makes tensors in some batches only.
     """
+    found: NDArray[Any] = np.empty(len(column), object)
     if pa.types.is_fixed_size_list(column.type):
-        return column.values.to_numpy().reshape(-1, column.type.list_size)  # NaN under nulls
-    if pa.types.is_list(column.type):
-        found = np.empty(len(column), object)
+        found = column.values.to_numpy().reshape(-1, column.type.list_size)  # NaN under nulls
+    elif pa.types.is_list(column.type):
         found[:] = column.to_pylist()
-        return found
-    return column.to_numpy(zero_copy_only=False)
+    else:
+        found = column.to_numpy(zero_copy_only=False)
+    return found
 
 
 def _pandas(column: pa.Array, index: Any) -> Any:
