@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, fields
@@ -30,7 +30,7 @@ _clients: list[tuple[dict[str, Any], Client]] = []
 _lock = threading.Lock()
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class OfServers:
     """What a client is made with, in the process that works on the batches."""
 
@@ -60,7 +60,7 @@ class OfServers:
             return client
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class OfRows(OfServers):
     """Which failures are a row's own, and where they are told."""
 
@@ -110,8 +110,8 @@ class Result(Protocol):
     def failures(self) -> tuple[Failure, ...]: ...
 
 
-@dataclass(frozen=True, kw_only=True)
-class EachRow(OfRows):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EachRow(OfRows, ABC):
     """A call a row, side by side."""
 
     TYPES: ClassVar[Mapping[str, pa.DataType]]
