@@ -30,9 +30,12 @@ _clients: list[tuple[dict[str, Any], Client]] = []
 _lock = threading.Lock()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class OfServers:
-    """What a client is made with, in the process that works on the batches."""
+    """What a client is made with, in the process that works on the batches.
+
+    Without slots, as all below: Ray derives from such a class, and sets attributes of its own.
+    """
 
     base_url: BaseURL | None = field(default=None, repr=False)
     api_key: APIKey = field(default=None, repr=False)
@@ -60,7 +63,7 @@ class OfServers:
             return client
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class OfRows(OfServers):
     """Which failures are a row's own, and where they are told."""
 
@@ -110,7 +113,7 @@ class Result(Protocol):
     def failures(self) -> tuple[Failure, ...]: ...
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class EachRow(OfRows, ABC):
     """A call a row, side by side."""
 

@@ -52,7 +52,7 @@ if TYPE_CHECKING:
 __all__ = ["EmbedBatch", "OCRBatch", "RerankBatch", "TranscribeBatch"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class EmbedBatch(OfRows):
     """Adds `vector`: a fixed-size list of float32 a row; in numpy, an array of shape (n, width).
 
@@ -115,7 +115,7 @@ class EmbedBatch(OfRows):
         )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class TranscribeBatch(EachRow):
     """Adds `text`, `language`, `duration` (s) and `srt`, the subtitles.
 
@@ -155,7 +155,7 @@ class TranscribeBatch(EachRow):
         return said, {**told, "srt": said.to_srt()}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class OCRBatch(EachRow):
     """Adds `markdown`, and `layout`: `Document.to_dict()` as JSON, the blocks of each page.
 
@@ -193,7 +193,7 @@ class OCRBatch(EachRow):
         return read, {"markdown": read.markdown, "layout": layout}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class RerankBatch(EachRow):
     """Adds `indices`, a row's documents best first as positions in its list, and their `scores`.
 
