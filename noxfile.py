@@ -17,6 +17,7 @@ TEST += ["httptools>=0.6.4", "pybase64>=1.4", "trustme>=1"]  # the extra `fast` 
 TEST += ["pypdfium2>=5.0"]  # and `pdf`
 TEST += ["av>=14", "pysubs2>=1.7"]  # and `media` and `subtitles`
 TEST += ["fastapi>=0.115"]  # an example is a service
+TEST += ["opentelemetry-sdk>=1.45"]  # and `otel`; it brings the conventions' names
 FOLDERS = ("unit", "property", "security", "fuzz", "contract", "docs")
 OFFLINE = tuple(f"tests/{folder}" for folder in FOLDERS)
 PEERS = ["openai", "cohere", "litellm", "baseten-performance-client", "huggingface_hub"]

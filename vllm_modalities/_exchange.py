@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from itertools import count
 from typing import TYPE_CHECKING
 
 from ._flow import Flow, Hear, Request, Response, Sleep
+from ._printable import printable
 from ._retry import is_transient, policy
 from .errors import (
+    APIStatusError,
     Finding,
     InternalServerError,
     NotFoundError,
@@ -26,9 +30,16 @@ if TYPE_CHECKING:
 # Asks one server, within so many seconds.
 Ask = Callable[["Replica", float], Flow[Response]]
 
+# It is told who answered what and what is tried again; never a key, nor what was sent or answered.
+log = logging.getLogger(__name__.partition(".")[0])
 
-def exchange(context: Context, replicas: Sequence[Replica], ask: Ask) -> Flow[Response]:
-    """Ask one of `replicas`, then the others, then after a pause all again, as the policy says."""
+
+def exchange(context: Context, replicas: Sequence[Replica], ask: Ask, asked: str) -> Flow[Response]:
+    """Ask one of `replicas`, then the others, then after a pause all again, as the policy says.
+
+    Args:
+        asked: What is asked, for the log.
+    """
     clock, options = context.fleet.clock, context.options
     ends = min(clock() + options.timeout, float("inf") if context.ends is None else context.ends)
     pauses: list[float] = []
@@ -42,12 +53,15 @@ def exchange(context: Context, replicas: Sequence[Replica], ask: Ask) -> Flow[Re
     while True:
         attempt = next(attempts)
         if pauses:
+            log.info("%s: tried again in %.2f s", asked, pauses[0])
             yield from Sleep(pauses.pop())
         with attempt:
-            return (yield from _round(context, replicas, ask, ends))
+            return (yield from _round(context, replicas, ask, asked, ends))
 
 
-def _round(context: Context, replicas: Sequence[Replica], ask: Ask, ends: float) -> Flow[Response]:
+def _round(
+    context: Context, replicas: Sequence[Replica], ask: Ask, asked: str, ends: float
+) -> Flow[Response]:
     """Each server once, until one answers; a failing one is set aside."""
     clock = context.fleet.clock
     last: VLLMModalitiesError | None = None
@@ -58,6 +72,7 @@ def _round(context: Context, replicas: Sequence[Replica], ask: Ask, ends: float)
             with replica.busy():
                 response = yield from ask(replica, ends - clock())
         except VLLMModalitiesError as error:
+            _log_failure(asked, replica, error)
             if is_transient(error):
                 # A call that ran out of time while it stood in line says nothing of the server.
                 if context.ends is None or clock() < context.ends:
@@ -66,10 +81,28 @@ def _round(context: Context, replicas: Sequence[Replica], ask: Ask, ends: float)
                 raise
             last = error
         else:
+            _log_answer(asked, response)
             replica.worked()
             return response
     assert last is not None, "no server to ask"
     raise last
+
+
+def _log_answer(asked: str, response: Response) -> None:
+    if log.isEnabledFor(logging.DEBUG):
+        request_id = response.hidden(response.headers.get("x-request-id", "none"))
+        said = "%s: HTTP %d from %s, request id %s"
+        log.debug(said, asked, response.status, response.server, printable(request_id))
+
+
+def _log_failure(asked: str, replica: Replica, error: VLLMModalitiesError) -> None:
+    """Its kind alone: the words may be of what was sent."""
+    level = logging.INFO if is_transient(error) else logging.DEBUG
+    if log.isEnabledFor(level):
+        status = f" (HTTP {error.status_code})" if isinstance(error, APIStatusError) else ""
+        request_id = printable(getattr(error, "request_id", None) or "none")
+        said = "%s: %s%s from %s, request id %s"
+        log.log(level, said, asked, type(error).__name__, status, replica.url, request_id)
 
 
 def _by_load(replicas: Sequence[Replica], now: float) -> list[Replica]:
@@ -84,6 +117,7 @@ def _by_load(replicas: Sequence[Replica], now: float) -> list[Replica]:
 
 def get(context: Context, replica: Replica, path: str, timeout: float) -> Flow[Response]:
     """Read one path of one server, within `timeout` seconds."""
+    tries = count()
 
     def ask(replica: Replica, seconds: float) -> Flow[Response]:
         request = Request(
@@ -94,10 +128,11 @@ def get(context: Context, replica: Replica, path: str, timeout: float) -> Flow[R
             timeout=min(seconds, timeout),
             ends=context.ends,
             window=replica.window,
+            resend=next(tries),
         )
         return (yield from request)
 
-    return exchange(context, (replica,), ask)
+    return exchange(context, (replica,), ask, f"GET {path}")
 
 
 def post(
@@ -114,6 +149,7 @@ def post(
     mixed: tuple[Finding, ...] = ()
     if len(replicas) > 1 and context.options.validation != "off":
         mixed = tuple(differing(body, [replica.info for replica in replicas if replica.info]))
+    tries = count()
 
     def ask(replica: Replica, seconds: float) -> Flow[Response]:
         info = replica.info or ServerInfo(url=replica.url)
@@ -133,17 +169,19 @@ def post(
             window=replica.window,
             hear=listen() if listen else None,
         )
-        response = yield from _spelled(replica, body, request)
+        response = yield from _spelled(replica, body, request, tries)
         return replace(response, findings=findings, release=info.version)
 
-    return exchange(context, replicas, ask)
+    return exchange(context, replicas, ask, f"POST {body.PATHS[0]}")
 
 
-def _spelled(replica: Replica, body: RequestModel, request: Request) -> Flow[Response]:
+def _spelled(
+    replica: Replica, body: RequestModel, request: Request, tries: Iterator[int]
+) -> Flow[Response]:
     """Send to whichever of the body's paths the server has; a missing one is remembered."""
     for path in _paths(replica, body):
         try:
-            return (yield from replace(request, path=path))
+            return (yield from replace(request, path=path, resend=next(tries)))
         except NotFoundError as error:
             if not _is_missing_route(error):
                 raise

@@ -150,6 +150,7 @@ class Request(Step[Response]):
             came until then.
         anonymous: Whether the client's key stays at home, as when the user's own address is read,
             whose answer may also say where it has moved to (3xx).
+        resend: How many times it was sent before, to this or another server.
     """
 
     method: str
@@ -163,6 +164,7 @@ class Request(Step[Response]):
     window: Window | None = field(default=None, repr=False)
     hear: Hear | None = field(default=None, repr=False)
     anonymous: bool = False
+    resend: int = field(default=0, repr=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -70,6 +70,7 @@ class _Endpoints:
 
     _driver: Any
     _driver_for: Callable[[Any, APIKey, int], Any]
+    _watch: Callable[[Any, Any, str | None], Any] | None = None  # `telemetry.instrument` sets it
 
     def __init__(
         self,
@@ -152,14 +153,15 @@ class _Endpoints:
         return other
 
     def _begin(
-        self,
-        build: Callable[Concatenate[Context, P], Built],
-        *args: P.args,
-        **kwargs: P.kwargs,
+        self, build: Callable[Concatenate[Context, P], Built], *args: P.args, **kwargs: P.kwargs
     ) -> Built:
         seconds = self._options.deadline
         ends = None if seconds is None else self._fleet.clock() + seconds
-        return build(Context(self._fleet, self._options, ends, caller()), *args, **kwargs)
+        built = build(Context(self._fleet, self._options, ends, caller()), *args, **kwargs)
+        if self._watch is not None:
+            model: Any = kwargs.get("model") or self._options.model
+            built = self._watch(build, built, model)  # the same, with its spans
+        return built
 
 
 class Client(_Endpoints):
@@ -200,27 +202,18 @@ class Client(_Endpoints):
         return Driver(transport, max_concurrency)
 
     def _call(
-        self,
-        build: Callable[Concatenate[Context, P], Flow[T]],
-        *args: P.args,
-        **kwargs: P.kwargs,
+        self, build: Callable[Concatenate[Context, P], Flow[T]], *args: P.args, **kwargs: P.kwargs
     ) -> T:
         return self._driver.run(self._begin(build, *args, **kwargs))
 
     def _stream(
-        self,
-        build: Callable[Concatenate[Context, P], Stream[T]],
-        *args: P.args,
-        **kwargs: P.kwargs,
+        self, build: Callable[Concatenate[Context, P], Stream[T]], *args: P.args, **kwargs: P.kwargs
     ) -> Generator[T, None, None]:
         stream = self._begin(build, *args, **kwargs)
         return results(self._driver.run, stream, most=self._max_concurrency)
 
     def _live(
-        self,
-        build: Callable[Concatenate[Context, P], Live[T]],
-        *args: P.args,
-        **kwargs: P.kwargs,
+        self, build: Callable[Concatenate[Context, P], Live[T]], *args: P.args, **kwargs: P.kwargs
     ) -> TextStream[T]:
         return TextStream(self._driver.run, self._begin(build, *args, **kwargs))
 
@@ -253,27 +246,18 @@ class AsyncClient(_Endpoints):
         return AsyncDriver(transport, max_concurrency)
 
     async def _call(
-        self,
-        build: Callable[Concatenate[Context, P], Flow[T]],
-        *args: P.args,
-        **kwargs: P.kwargs,
+        self, build: Callable[Concatenate[Context, P], Flow[T]], *args: P.args, **kwargs: P.kwargs
     ) -> T:
         return await self._driver.run(self._begin(build, *args, **kwargs))
 
     def _stream(
-        self,
-        build: Callable[Concatenate[Context, P], Stream[T]],
-        *args: P.args,
-        **kwargs: P.kwargs,
+        self, build: Callable[Concatenate[Context, P], Stream[T]], *args: P.args, **kwargs: P.kwargs
     ) -> AsyncGenerator[T, None]:
         stream = self._begin(build, *args, **kwargs)
         return async_results(self._driver.run, stream, most=self._max_concurrency)
 
     def _live(
-        self,
-        build: Callable[Concatenate[Context, P], Live[T]],
-        *args: P.args,
-        **kwargs: P.kwargs,
+        self, build: Callable[Concatenate[Context, P], Live[T]], *args: P.args, **kwargs: P.kwargs
     ) -> AsyncTextStream[T]:
         return AsyncTextStream(self._driver.run, self._begin(build, *args, **kwargs))
 
