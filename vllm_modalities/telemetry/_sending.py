@@ -66,7 +66,7 @@ def traced(transport: Any) -> _Traced | _AsyncTraced:
     """The transport with spans; one that has them stays as it is."""
     if isinstance(transport, _Traced | _AsyncTraced):
         return transport
-    return (_AsyncTraced if isinstance(transport, AsyncTransport) else _Traced)(transport)
+    return _AsyncTraced(transport) if isinstance(transport, AsyncTransport) else _Traced(transport)
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +91,7 @@ def _spanned(request: Request) -> Iterator[_Attempt]:
         yield _Attempt(request)
         return
     if model := (request.form.fields if request.form else request.json or {}).get("model"):
-        call.asked(model)
+        call.asked(str(model))
     span = call.telemetry.tracer.start_span(
         f"{request.method} {request.path}", call.context, SpanKind.CLIENT, _told(request, call)
     )
