@@ -51,12 +51,14 @@ class Context:
         options: This client's settings.
         ends: `fleet.clock()` time at which the call must be over; None is unbounded.
         caller: The user's line, for warnings.
+        call: What `telemetry` knows the call by; None if nobody watches.
     """
 
     fleet: Fleet
     options: Options = Options()
     ends: float | None = None
     caller: Caller = field(default_factory=caller)
+    call: object = None
     _said: set[str] = field(default_factory=set)
 
     def report(self, findings: Iterable[Finding]) -> None:

@@ -129,6 +129,7 @@ def get(context: Context, replica: Replica, path: str, timeout: float) -> Flow[R
             ends=context.ends,
             window=replica.window,
             resend=next(tries),
+            call=context.call,
         )
         return (yield from request)
 
@@ -168,6 +169,7 @@ def post(
             ends=context.ends,
             window=replica.window,
             hear=listen() if listen else None,
+            call=context.call,
         )
         response = yield from _spelled(replica, body, request, tries)
         return replace(response, findings=findings, release=info.version)

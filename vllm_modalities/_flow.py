@@ -151,6 +151,7 @@ class Request(Step[Response]):
         anonymous: Whether the client's key stays at home, as when the user's own address is read,
             whose answer may also say where it has moved to (3xx).
         resend: How many times it was sent before, to this or another server.
+        call: The call that it belongs to, where calls are watched.
     """
 
     method: str
@@ -165,6 +166,7 @@ class Request(Step[Response]):
     hear: Hear | None = field(default=None, repr=False)
     anonymous: bool = False
     resend: int = field(default=0, repr=False)
+    call: object = field(default=None, repr=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -70,7 +70,7 @@ class _Endpoints:
 
     _driver: Any
     _driver_for: Callable[[Any, APIKey, int], Any]
-    _watch: Callable[[Any, Any, str | None], Any] | None = None  # `telemetry.instrument` sets it
+    _watch: Callable[..., Any] | None = None  # `telemetry.instrument` sets it
 
     def __init__(
         self,
@@ -157,11 +157,11 @@ class _Endpoints:
     ) -> Built:
         seconds = self._options.deadline
         ends = None if seconds is None else self._fleet.clock() + seconds
-        built = build(Context(self._fleet, self._options, ends, caller()), *args, **kwargs)
-        if self._watch is not None:
-            model: Any = kwargs.get("model") or self._options.model
-            built = self._watch(build, built, model)  # the same, with its spans
-        return built
+        context = Context(self._fleet, self._options, ends, caller())
+        if self._watch is None:
+            return build(context, *args, **kwargs)
+        watched: Built = self._watch(build, context, args, kwargs)
+        return watched
 
 
 class Client(_Endpoints):

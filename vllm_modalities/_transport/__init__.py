@@ -8,7 +8,9 @@ from __future__ import annotations
 import os
 import sys
 import time
+from collections.abc import Mapping
 from functools import lru_cache
+from types import MappingProxyType
 from typing import Any
 
 from .._flow import Request, Response
@@ -24,6 +26,7 @@ from .waiting import run, run_async
 
 __all__ = ["AsyncTransport", "SyncTransport"]
 
+UNTRACED: Mapping[str, str] = MappingProxyType({})
 _PROXIES = frozenset({"http_proxy", "https_proxy", "all_proxy"})
 # What a connection may fail with; a ValueError is a server's name that TLS or the resolver refuses.
 _FAULTS = (LateError, MalformedError, OSError, ValueError)
@@ -38,11 +41,15 @@ class SyncTransport:
         if http_client is not None or proxied():
             self._borrowed = library.Borrowed(http_client, api_key, connections)
 
-    def send(self, request: Request) -> Response:
-        """One exchange; raises our errors."""
+    def send(self, request: Request, traced: Mapping[str, str] = UNTRACED) -> Response:
+        """One exchange; raises our errors.
+
+        Args:
+            traced: Headers that say which trace it is part of; no two requests share them.
+        """
         if self._borrowed is not None:
-            return self._borrowed.send(request)
-        call, exchange = self._own.begin(request)
+            return self._borrowed.send(request, traced)
+        call, exchange = self._own.begin(request, traced)
         try:
             reader = run(self._own.pool.send(exchange))
         except _FAULTS as error:
@@ -66,11 +73,11 @@ class AsyncTransport:
         if http_client is not None or proxied():
             self._borrowed = library.AsyncBorrowed(http_client, api_key, connections)
 
-    async def send(self, request: Request) -> Response:
-        """One exchange; raises our errors."""
+    async def send(self, request: Request, traced: Mapping[str, str] = UNTRACED) -> Response:
+        """One exchange; raises our errors. `traced` as for `SyncTransport`."""
         if self._borrowed is not None:
-            return await self._borrowed.send(request)
-        call, exchange = self._own.begin(request)
+            return await self._borrowed.send(request, traced)
+        call, exchange = self._own.begin(request, traced)
         try:
             reader = await run_async(self._own.pool.send(exchange))
         except _FAULTS as error:
@@ -93,7 +100,7 @@ class _Own:
         self._api_key = api_key
         self._head = lru_cache(maxsize=64)(head_of)  # most requests differ in their bodies alone
 
-    def begin(self, request: Request) -> tuple[Call, Exchange]:
+    def begin(self, request: Request, traced: Mapping[str, str]) -> tuple[Call, Exchange]:
         """The request as bytes, and its time runs."""
         ends = time.monotonic() + request.timeout
         headers, body = headers_of(request, self._api_key), b""
@@ -102,7 +109,7 @@ class _Own:
         elif request.json is not None:
             body, headers["Content-Type"] = body_of(request.json), "application/json"
         head = self._head(request.method, request.server, request.path, *headers.items())
-        exchange = Exchange(head.origin, head.of(body), body, ends, request.hear)
+        exchange = Exchange(head.origin, head.of(body, traced), body, ends, request.hear)
         return Call(request, head.hide), exchange
 
 

@@ -81,9 +81,11 @@ class Head:
     start: bytes
     hide: Callable[[str], str]
 
-    def of(self, body: bytes) -> bytes:
-        """The whole head for one body."""
-        return self.start + b"Content-Length: %d\r\n\r\n" % len(body)
+    def of(self, body: bytes, more: Mapping[str, str]) -> bytes:
+        """The whole head for one body, with more headers."""
+        checked(more)
+        lines = "".join(f"{name}: {value}\r\n" for name, value in more.items())
+        return self.start + lines.encode() + b"Content-Length: %d\r\n\r\n" % len(body)
 
 
 def head_of(method: str, server: str, path: str, *headers: tuple[str, str]) -> Head:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import importlib
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import aclosing, contextmanager
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
@@ -42,9 +42,9 @@ class Borrowed:
         self._client = http_client or self._library.Client(**_ours(connections))
         self._api_key = api_key
 
-    def send(self, request: Request) -> Response:
+    def send(self, request: Request, traced: Mapping[str, str]) -> Response:
         """One exchange; raises our errors."""
-        call, arguments = _prepared(self._library, request, self._api_key)
+        call, arguments = _prepared(self._library, request, self._api_key, traced)
         ends, body = time.monotonic() + request.timeout, bytearray()
         with _translated(self._library, call):
             sent, options = _built(self._library, self._client, request, arguments)
@@ -75,9 +75,9 @@ class AsyncBorrowed:
         self._client = http_client or self._library.AsyncClient(**_ours(connections))
         self._api_key = api_key
 
-    async def send(self, request: Request) -> Response:
+    async def send(self, request: Request, traced: Mapping[str, str]) -> Response:
         """One exchange; raises our errors."""
-        call, arguments = _prepared(self._library, request, self._api_key)
+        call, arguments = _prepared(self._library, request, self._api_key, traced)
         body = bytearray()
         with _translated(self._library, call), anyio.move_on_after(request.timeout):
             sent, options = _built(self._library, self._client, request, arguments)
@@ -125,10 +125,10 @@ def _ours(connections: int) -> dict[str, Any]:
 
 
 def _prepared(
-    library: ModuleType, request: Request, api_key: APIKey
+    library: ModuleType, request: Request, api_key: APIKey, traced: Mapping[str, str]
 ) -> tuple[Call, dict[str, Any]]:
     """A request as the library takes it."""
-    headers = headers_of(request, api_key)
+    headers = {**headers_of(request, api_key), **traced}
     checked(headers)
     arguments: dict[str, Any] = {
         "method": request.method,

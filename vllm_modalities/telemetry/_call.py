@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Sequence
 from types import TracebackType
 from typing import Any, Self
 from urllib.parse import urlsplit
@@ -77,12 +76,11 @@ class Call:
     Args:
         method: The client's method.
         model: The model that was asked for, if one was.
-        servers: Addresses of the client's servers.
-        live: Whether its text is told while it comes.
-        may_be_left: Whether giving it up half-way is no error.
+        where: The server, if there is one alone.
 
     Attributes:
         context: What its requests' spans stand under.
+        may_be_left: Whether giving it up half-way is no error.
         left: Whether whoever reads it wants no more, so that it ends half-way.
     """
 
@@ -91,32 +89,29 @@ class Call:
         telemetry: Telemetry,
         method: str,
         model: str | None,
-        servers: Sequence[str],
-        *,
-        live: bool = False,
-        may_be_left: bool = False,
+        where: Attributes,
     ) -> None:
         self.telemetry = telemetry
         self.context = contexts.get_current()
         self._operation = OPERATIONS.get(method, method)
-        self._live, self._may_be_left, self.left = live, may_be_left, False
+        self.may_be_left = self.left = False
+        self._live = False  # and none of its text is there
         self._lock = threading.Lock()  # batches end side by side
+        self._found: Attributes = {}  # for the span alone
         self._counted = False
         self._read = self._written = 0
         self._shared: Attributes = {  # by the span and the metrics
             "gen_ai.operation.name": self._operation,
             "gen_ai.provider.name": "vllm",
+            **where,
         }
         if model is not None:
             self._shared["gen_ai.request.model"] = model
-        if len(servers) == 1:
-            self._shared |= server_of(servers[0])
 
     def __enter__(self) -> Self:
         self._began = time.perf_counter()
-        live = {"gen_ai.request.stream": True} if self._live else {}
         self._span = self.telemetry.tracer.start_span(
-            self._named(), self.context, SpanKind.CLIENT, self._shared | live
+            self._named(), self.context, SpanKind.CLIENT, self._shared
         )
         self.context = trace.set_span_in_context(self._span, self.context)
         return self
@@ -133,14 +128,15 @@ class Call:
             self._failed(error)
         telemetry, shared = self.telemetry, self._shared
         telemetry.duration.record(time.perf_counter() - self._began, shared, self.context)
-        if self._counted:
-            self._span.set_attribute("gen_ai.usage.input_tokens", self._read)
-            of_type = shared | {"gen_ai.token.type": "input"}
-            telemetry.tokens.record(self._read, of_type, self.context)
-        if self._written:
-            self._span.set_attribute("gen_ai.usage.output_tokens", self._written)
-            of_type = shared | {"gen_ai.token.type": "output"}
-            telemetry.tokens.record(self._written, of_type, self.context)
+        for count, name, counted in (
+            (self._read, "input", self._counted),
+            (self._written, "output", self._written),
+        ):
+            if counted:
+                self._found[f"gen_ai.usage.{name}_tokens"] = count
+                of_type = shared | {"gen_ai.token.type": name}
+                telemetry.tokens.record(count, of_type, self.context)
+        self._span.set_attributes(self._found)
         self._span.end()
 
     def asked(self, model: str) -> None:
@@ -150,12 +146,17 @@ class Call:
             self._span.set_attribute("gen_ai.request.model", model)
             self._span.update_name(self._named())
 
+    def is_live(self) -> None:
+        """Its text is told while it comes."""
+        self._live = self.may_be_left = True
+        self._found["gen_ai.request.stream"] = True
+
     def told(self) -> None:
         """Some of its text is there."""
         if self._live:
             self._live = False
             seconds = time.perf_counter() - self._began
-            self._span.set_attribute("gen_ai.response.time_to_first_chunk", seconds)
+            self._found["gen_ai.response.time_to_first_chunk"] = seconds
 
     def gave(self, result: Any) -> None:
         """Note what its result, or one of many, tells of it."""
@@ -166,21 +167,19 @@ class Call:
                 self._read += usage.prompt_tokens
                 self._written += usage.total_tokens - usage.prompt_tokens
         if model := getattr(result, "model", None):
-            self._shared["gen_ai.response.model"] = model
-            self._span.set_attribute("gen_ai.response.model", model)
+            self._shared["gen_ai.response.model"] = self._found["gen_ai.response.model"] = model
         if width := getattr(result, "dimensions", None):
-            self._span.set_attribute("gen_ai.embeddings.dimension.count", width)
+            self._found["gen_ai.embeddings.dimension.count"] = width
 
     def said(self, result: Any) -> None:
         """Record the words of its result, if contents are wanted."""
         if self.telemetry.contents and (messages := read(result)):
-            self._span.set_attribute("gen_ai.output.messages", messages)
+            self._found["gen_ai.output.messages"] = messages
 
     def _failed(self, error: BaseException) -> None:
-        if self.left or (self._may_be_left and isinstance(error, GeneratorExit)):
+        if self.left or (self.may_be_left and isinstance(error, GeneratorExit)):
             return
-        self._shared["error.type"] = kind_of(error)
-        self._span.set_attribute("error.type", kind_of(error))
+        self._shared["error.type"] = self._found["error.type"] = kind_of(error)
         self._span.set_status(self.telemetry.status(error))
 
     def _named(self) -> str:

@@ -5,33 +5,20 @@ Source: opentelemetry-semantic-conventions 0.66b2, attributes/http_attributes.py
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, fields, replace
-from typing import Any
+from collections.abc import Mapping
+from functools import lru_cache
+from types import TracebackType
+from typing import Any, Self
 
+from opentelemetry import context as contexts
 from opentelemetry import propagate, trace
-from opentelemetry.trace import Span, SpanKind
+from opentelemetry.trace import SpanKind
 
-from .._flow import Request, Response
+from .._flow import Hide, Request, Response
 from .._transport import AsyncTransport, SyncTransport
 from ..errors import APIStatusError
 from ._call import Attributes, Call, kind_of, server_of
 from ._contents import sent
-
-_NAMES = tuple(field.name for field in fields(Request))
-
-
-@dataclass(frozen=True, slots=True)
-class Watched(Request):
-    """A request that belongs to a call."""
-
-    call: Call | None = None
-
-
-def watched(request: Request, call: Call) -> Watched:
-    """The same request, of this call."""
-    return Watched(**{name: getattr(request, name) for name in _NAMES}, call=call)
 
 
 class _Traced:
@@ -41,8 +28,8 @@ class _Traced:
         self.transport = transport
 
     def send(self, request: Request) -> Response:
-        with _spanned(request) as attempt:
-            return attempt.answered(self.transport.send(attempt.request))
+        with _Sending(request) as sending:
+            return sending.answered(self.transport.send(request, sending.headers))
 
     def close(self) -> None:
         self.transport.close()
@@ -55,8 +42,8 @@ class _AsyncTraced:
         self.transport = transport
 
     async def send(self, request: Request) -> Response:
-        with _spanned(request) as attempt:
-            return attempt.answered(await self.transport.send(attempt.request))
+        with _Sending(request) as sending:
+            return sending.answered(await self.transport.send(request, sending.headers))
 
     async def close(self) -> None:
         await self.transport.close()
@@ -69,67 +56,81 @@ def traced(transport: Any) -> _Traced | _AsyncTraced:
     return _AsyncTraced(transport) if isinstance(transport, AsyncTransport) else _Traced(transport)
 
 
-@dataclass(frozen=True, slots=True)
-class _Attempt:
-    """A request on its way, and its span."""
+class _Sending:
+    """One try: a span from here until the answer is there, which is the current one meanwhile.
 
-    request: Request
-    span: Span | None = None
+    Attributes:
+        headers: What tells the server of the span.
+    """
+
+    def __init__(self, request: Request) -> None:
+        self._request = request
+        self._call = request.call if isinstance(request.call, Call) else None
+        self.headers: dict[str, str] = {}
+        self._outcome: Attributes = {}
+
+    def __enter__(self) -> Self:
+        if self._call is not None:
+            request, call = self._request, self._call
+            if model := _body_of(request).get("model"):
+                call.asked(str(model))
+            self._span = call.telemetry.tracer.start_span(
+                f"{request.method} {request.path}", call.context, SpanKind.CLIENT, _told(request)
+            )
+            context = trace.set_span_in_context(self._span, call.context)
+            propagate.inject(self.headers, context)
+            self._before = contexts.attach(context)
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        if self._call is None:
+            return
+        contexts.detach(self._before)
+        if error is not None:
+            self._failed(error)
+            self._span.set_status(self._call.telemetry.status(error))
+        if self._call.telemetry.contents and (words := sent(_body_of(self._request))):
+            self._outcome["gen_ai.input.messages"] = words
+        self._span.set_attributes(self._outcome)
+        self._span.end()
 
     def answered(self, response: Response) -> Response:
-        if self.span is not None:
-            self.span.set_attribute("http.response.status_code", response.status)
-            _identify(self.span, response.hidden(response.headers.get("x-request-id", "")))
+        self._outcome["http.response.status_code"] = response.status
+        self._identify(response.headers.get("x-request-id"), response.hidden)
         return response
 
+    def _failed(self, error: BaseException) -> None:
+        self._outcome["error.type"] = kind_of(error)
+        if isinstance(error, APIStatusError):
+            self._outcome["error.type"] = str(error.status_code)
+            self._outcome["http.response.status_code"] = error.status_code
+        self._identify(getattr(error, "request_id", None))
 
-@contextmanager
-def _spanned(request: Request) -> Iterator[_Attempt]:
-    """The request to send, under a span that ends with it; the server is told which."""
-    call = request.call if isinstance(request, Watched) else None
-    if call is None:
-        yield _Attempt(request)
-        return
-    if model := (request.form.fields if request.form else request.json or {}).get("model"):
-        call.asked(str(model))
-    span = call.telemetry.tracer.start_span(
-        f"{request.method} {request.path}", call.context, SpanKind.CLIENT, _told(request, call)
-    )
-    with trace.use_span(
-        span, end_on_exit=True, record_exception=False, set_status_on_exception=False
-    ):
-        headers: dict[str, str] = {}
-        propagate.inject(headers)
-        try:
-            yield _Attempt(replace(request, headers={**request.headers, **headers}), span)
-        except BaseException as error:
-            _failed(span, error)
-            span.set_status(call.telemetry.status(error))
-            raise
+    def _identify(self, request_id: str | None, hide: Hide = str) -> None:
+        if request_id:
+            self._outcome["http.response.header.x-request-id"] = [hide(request_id)]
 
 
-def _told(request: Request, call: Call) -> Attributes:
-    attributes = server_of(request.server) | {
-        "http.request.method": request.method,
-        "url.full": request.server + request.path,
-        "url.template": request.path,  # none of our paths has anything in it
-    }
+def _told(request: Request) -> Attributes:
+    attributes = _where(request.method, request.server, request.path)
     if request.resend:
-        attributes["http.request.resend_count"] = request.resend
-    if call.telemetry.contents and request.json and (words := sent(request.json)):
-        attributes["gen_ai.input.messages"] = words
+        return {**attributes, "http.request.resend_count": request.resend}
     return attributes
 
 
-def _failed(span: Span, error: BaseException) -> None:
-    kind = kind_of(error)
-    if isinstance(error, APIStatusError):
-        kind = str(error.status_code)
-        span.set_attribute("http.response.status_code", error.status_code)
-    span.set_attribute("error.type", kind)
-    _identify(span, getattr(error, "request_id", None))
+@lru_cache(maxsize=256)
+def _where(method: str, server: str, path: str) -> Attributes:
+    return server_of(server) | {
+        "http.request.method": method,
+        "url.full": server + path,
+        "url.template": path,  # none of our paths has anything in it
+    }
 
 
-def _identify(span: Span, request_id: str | None) -> None:
-    if request_id:
-        span.set_attribute("http.response.header.x-request-id", [request_id])
+def _body_of(request: Request) -> Mapping[str, Any]:
+    return request.form.fields if request.form else request.json or {}
