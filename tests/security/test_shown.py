@@ -7,8 +7,10 @@ import sys
 import traceback
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import Any
 
 import httpx
+import numpy as np
 import pytest
 from _script import FakeVLLM, body, mock_transport
 from fuzz.targets import OURS
@@ -21,10 +23,15 @@ import vllm_modalities
 from vllm_modalities import (
     APIStatusError,
     Block,
+    Classification,
     Client,
     Document,
+    Embeddings,
     MediaError,
     Page,
+    RankedDocument,
+    RerankResult,
+    Scores,
     Segment,
     Transcript,
     UnsupportedTaskError,
@@ -112,6 +119,26 @@ def test_html_of_a_transcript_has_our_tags_alone(text: str) -> None:
     assert "".join(text.split()) in "".join(found.text.split())
 
 
+@given(text=TEXTS)
+@example("</td></style><script>alert(1)</script>")
+def test_html_of_other_results_has_our_tags_alone(text: str) -> None:
+    def shown(said: str) -> Tags:
+        told: dict[str, Any] = {"model": said, "warnings": (said,)}
+        ranked = tuple(RankedDocument(0, 0.5, one) for one in (said, {"text": said}, [said]))
+        results = (
+            RerankResult(ranked, **told),
+            Classification((said,), np.ones((1, 1), np.float32), **told),
+            Scores(np.ones((1, 1), np.float32), **told),
+            Scores(np.ones(1, np.float32), **told),
+            Embeddings(np.eye(2, dtype=np.float32), **told),
+        )
+        return Tags("".join(result._repr_html_() for result in results))
+
+    found = shown(text)
+    assert found.tags == shown("").tags
+    assert "".join(text.split()) in "".join(found.text.split())
+
+
 def test_every_form_of_html_is_tried_here() -> None:
     """A class that gets one gets a test beside that of Document."""
     forms = {"_repr_html_", "to_html", "_repr_markdown_", "_repr_svg_", "_repr_mimebundle_"}
@@ -123,7 +150,15 @@ def test_every_form_of_html_is_tried_here() -> None:
         for method in kind.body
         if isinstance(method, ast.FunctionDef) and method.name in forms
     }
-    assert found == {"Document._repr_html_", "Document.to_html", "Transcript._repr_html_"}
+    assert found == {
+        "Classification._repr_html_",
+        "Document._repr_html_",
+        "Document.to_html",
+        "Embeddings._repr_html_",
+        "RerankResult._repr_html_",
+        "Scores._repr_html_",
+        "Transcript._repr_html_",
+    }
 
 
 PATHS = st.sampled_from(

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import html
 import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from .._html import framed, table
 from .subtitles import cues
 
 if TYPE_CHECKING:
@@ -61,22 +61,15 @@ def save(transcript: Transcript, path: Path) -> None:
     path.write_text(text, "utf-8", newline="\n")
 
 
-def table(transcript: Transcript) -> str:
-    """HTML: a row a segment, with its times; what was said is words, never markup."""
-    rows = []
-    for segment in transcript.segments[:SHOWN]:
-        cells = (_clock(segment.start), _clock(segment.end), segment.speaker or "", segment.text)
-        rows.append("".join(f"<td>{html.escape(cell)}</td>" for cell in cells))
-    left = len(transcript.segments) - len(rows)
-    if left > 0:
-        rows.append(f'<td colspan="4">… and {left} more</td>')
-    told = "".join(f"<li>{html.escape(warning)}</li>" for warning in transcript.warnings)
-    head = "".join(f"<th>{title}</th>" for title in ("from", "to", "speaker", "words"))
-    body = "".join(f"<tr>{row}</tr>" for row in rows)
-    return (
-        f"<p>{html.escape(repr(transcript))}</p><ul>{told}</ul>"
-        f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+def notebook(transcript: Transcript) -> str:
+    """HTML: a row a segment, with its times and who speaks."""
+    rows = (
+        (_clock(segment.start), _clock(segment.end), segment.speaker or "", segment.text)
+        for segment in transcript.segments
     )
+    headings = ("from", "to", "speaker", "words")
+    shown = table(headings, rows, len(transcript.segments), most=SHOWN)
+    return framed(repr(transcript), shown, warnings=transcript.warnings)
 
 
 def _clock(seconds: float) -> str:

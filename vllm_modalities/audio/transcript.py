@@ -11,7 +11,7 @@ from typing import Any
 
 from .._printable import printable
 from ..errors import VLLMModalitiesError
-from .export import save, table
+from .export import notebook, save
 from .subtitles import srt, vtt
 
 SHOWN = 40  # characters of the text that a repr quotes
@@ -141,7 +141,7 @@ class Transcript:
         }
 
     def _repr_html_(self) -> str:
-        return table(self)
+        return notebook(self)
 
     def __repr__(self) -> str:
         line = " ".join(self.text[: 2 * SHOWN].split())

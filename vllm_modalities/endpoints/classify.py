@@ -17,6 +17,7 @@ from .._many import Failure, OnError, batches, each, settle
 from .._results import AnswerModel, Usage, UsageBody, raw, words
 from ..errors import Finding
 from ._content import Chat, Item, inputs_of, tokens_of
+from ._notebook import classified
 from ._pooling import ChatFields
 from ._sent import sent
 
@@ -77,6 +78,9 @@ class Classification:
     def __repr__(self) -> str:
         failed = f", {len(self.failures)} failed" if self.failures else ""
         return f"Classification({len(self)} x {self.probs.shape[1]}, model={self.model!r}{failed})"
+
+    def _repr_html_(self) -> str:
+        return classified(self)
 
 
 def classify(

@@ -15,6 +15,7 @@ from .._many import Failure, OnError, settle
 from .._results import AnswerModel, Usage, UsageBody, words
 from ..server import ServerInfo
 from ._documents import rankable, rankables
+from ._notebook import ranked
 from ._preparing import prepared
 from ._ranking import Item, RankingFields, ScoreType, score_type
 from ._ratings import Asked, Rating, Ratings, Route, Sides
@@ -112,6 +113,9 @@ class RerankResult:
         best = f", best {self.ranked[0].score:.3g}" if self.ranked else ""
         failed = f", {len(self.failures)} failed" if self.failures else ""
         return f"RerankResult({len(self)} documents, model={self.model!r}{best}{failed})"
+
+    def _repr_html_(self) -> str:
+        return ranked(self)
 
 
 def rerank(

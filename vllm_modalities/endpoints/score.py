@@ -19,6 +19,7 @@ from ..errors import Finding
 from ..server import ServerInfo
 from ._content import Chat, is_picture
 from ._documents import rankables
+from ._notebook import scored
 from ._preparing import prepared
 from ._ranking import Item, RankingFields, ScoreType, score_type
 from ._ratings import Asked, Rating, Ratings, Route, Sides
@@ -110,6 +111,9 @@ class Scores:
         shape = " x ".join(map(str, self.scores.shape))
         failed = f", {len(self.failures)} failed" if self.failures else ""
         return f"Scores({shape}, model={self.model!r}{failed})"
+
+    def _repr_html_(self) -> str:
+        return scored(self)
 
 
 def score(

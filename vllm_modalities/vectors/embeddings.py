@@ -9,6 +9,7 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
+from .._html import CELLS, framed, heat_map
 from .._results import Usage
 from ..errors import VLLMModalitiesError
 from . import compare
@@ -72,6 +73,13 @@ class Embeddings:
     def __repr__(self) -> str:
         failed = f", {len(self.failures)} failed" if self.failures else ""
         return f"Embeddings({len(self)} x {self.dimensions}, model={self.model!r}{failed})"
+
+    def _repr_html_(self) -> str:
+        first = self[:CELLS]
+        closeness = first.similarity(first).tolist() if len(first) > 1 else []
+        shown = heat_map(closeness, len(self), len(self)) if closeness else ""
+        head = f"{self!r}{', cosine of each with each' * bool(closeness)}"
+        return framed(head, shown, warnings=self.warnings)
 
     def truncate(self, dimensions: int) -> Embeddings:
         """The first `dimensions` numbers of each vector, of unit length again.

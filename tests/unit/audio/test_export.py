@@ -76,7 +76,7 @@ class Cells(HTMLParser):
         self.words.append(data)
 
 
-OURS = {"p", "ul", "li", "table", "thead", "tbody", "tr", "th", "td"}
+OURS = {"div", "style", "p", "ul", "li", "table", "thead", "tbody", "tr", "th", "td"}
 
 
 def test_a_notebook_shows_times_speakers_words_and_warnings() -> None:

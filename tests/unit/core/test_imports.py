@@ -80,6 +80,7 @@ GROUPS = [
         "_retry",
         "_places",
         "_caller",
+        "_html",
         "_inputs",
         "_journal",
         "_printable",
