@@ -1,4 +1,4 @@
-"""What commands share: options, tables that fit the terminal, errors and exit statuses."""
+"""What commands share: options, errors, exit statuses, and tables that are plain off a terminal."""
 
 from __future__ import annotations
 
@@ -31,6 +31,23 @@ Version = Annotated[
 COLOURS = {"ok": "green", "fault": "red", "error": "red", "doubt": "yellow", "warning": "yellow"}
 
 
+def console(*, stderr: bool = False) -> Console:
+    """Where to print: lines fit the terminal, and elsewhere are as long as they are."""
+    made = Console(stderr=stderr)
+    made.soft_wrap = not made.is_terminal
+    return made
+
+
+def print_table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """Print a table; where output is no terminal, a line a row, with tabs between its cells."""
+    out = console()
+    if out.is_terminal:
+        out.print(table(headings, rows), highlight=False)
+        return
+    for row in rows:
+        typer.echo("\t".join(printable(" ".join(cell.split())) for cell in row))
+
+
 def table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:
     """Cells that wrap; nothing a server says is taken for markup, nor obeyed by a terminal."""
     shown = Table(*(Column(heading, overflow="fold") for heading in headings))
@@ -56,5 +73,5 @@ def refusing() -> Iterator[None]:
     try:
         yield
     except (VLLMModalitiesError, ImportError, OSError) as error:
-        Console(stderr=True).print(named(error))
+        console(stderr=True).print(named(error))
         raise typer.Exit(2 if isinstance(error, InvalidRequestError) else 1) from None

@@ -7,12 +7,11 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
 from .._printable import printable
 from ..serving import check_command as check
 from ..serving import correct_command
-from ._shown import AsJSON, Version, print_json, refusing, table
+from ._shown import AsJSON, Version, print_json, print_table, refusing
 
 
 def check_command(
@@ -48,7 +47,7 @@ def check_command(
             (one.severity, one.message + (f"\n[{one.source}]" if one.source else ""))
             for one in findings
         ]
-        Console().print(table(("", "what, and what to do"), rows))
+        print_table(("", "what, and what to do"), rows)
         typer.echo(f"\nPut right:\n{printable(corrected)}")
     else:
         typer.echo("nothing wrong")

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console, Group, RenderableType
+from rich.console import Console, RenderableType
 from rich.table import Table
 from rich.text import Text
 
@@ -18,6 +18,7 @@ from .. import Client, UnsupportedTaskError, VLLMModalitiesError
 from .._printable import printable
 from .._rig import RigError, running
 from ..serving._media_checks import ASSETS
+from ._shown import console
 
 SERVERS = ("embed", "rerank", "whisper-base", "deepseek-ocr")
 ALSO = {"pooling", "tokenize", "detokenize"}  # done by servers, and no job of this demo
@@ -32,6 +33,7 @@ class Shown:
     table: RenderableType
     values: Mapping[str, Any]
     model: str | None = None
+    note: str = ""
 
 
 def embed(client: Client) -> Shown:
@@ -43,8 +45,7 @@ def embed(client: Client) -> Shown:
         cells = (Text(f"{x:.2f}", style="bold" if x >= 0.5 else "dim") for x in row)
         _add(table, str(number), sentence, *cells)
     note = f"{embeddings}, in numbers: how close each is to each (1 is the same direction)."
-    table_and_note = Group(table, Text(note, style="dim"))
-    return Shown(table_and_note, {"similarity": closeness.tolist()}, embeddings.model)
+    return Shown(table, {"similarity": closeness.tolist()}, embeddings.model, note)
 
 
 def rerank(client: Client) -> Shown:
@@ -55,10 +56,10 @@ def rerank(client: Client) -> Shown:
     )
     for rank, found in enumerate(ranking, 1):
         _add(table, str(rank), f"{found.score:.3f}", found.document)
-    note = Text(printable(f"ranked by {ranking.model}, a {ranking.score_type}"), style="dim")
+    note = f"ranked by {ranking.model}, a {ranking.score_type}"
     ranked = [{"index": found.index, "score": found.score} for found in ranking]
     values = {"model": ranking.model, "score_type": ranking.score_type, "ranked": ranked}
-    return Shown(Group(table, note), values, ranking.model)
+    return Shown(table, values, ranking.model, note)
 
 
 def rerank_by_embedder(client: Client) -> Shown:
@@ -118,10 +119,10 @@ def demo(
 
     Example: `vllm-modalities demo --base-url http://gpu1:8000,http://gpu2:8000`
     """
-    console, progress = Console(), Console(stderr=True)
+    out, progress = console(), console(stderr=True)
     try:
         with _servers(base_url, simulated, progress) as (urls, notes), Client(urls) as client:
-            results = dict(_results(client, console, notes, quiet=as_json))
+            results = dict(_results(client, out, notes, quiet=as_json))
     except (VLLMModalitiesError, RigError, ImportError) as error:
         progress.print(Text.assemble((f"{type(error).__name__}:", "red"), f" {error}"))
         if isinstance(error, RigError):
@@ -132,10 +133,10 @@ def demo(
 
 
 def _results(
-    client: Client, console: Console, notes: Mapping[str, str], *, quiet: bool
+    client: Client, out: Console, notes: Mapping[str, str], *, quiet: bool
 ) -> Iterator[tuple[str, Any]]:
     if not quiet:
-        console.print(_who(client))
+        _print(out, _who(client))
     for name, job in JOBS.items():
         began = time.monotonic()
         try:
@@ -145,10 +146,12 @@ def _results(
         yield name, shown.values
         if not quiet:
             took = f"  {time.monotonic() - began:.1f} s"
-            console.print(Text.assemble((f"\nclient.{name}", "bold"), (took, "dim")))
-            console.print(shown.table, highlight=False)
+            out.print(Text.assemble((f"\nclient.{name}", "bold"), (took, "dim")))
+            _print(out, shown.table)
+            if shown.note:
+                out.print(Text(printable(shown.note), style="dim"))
             if note := notes.get(shown.model or ""):
-                console.print(Text(note, style="yellow"))
+                out.print(Text(note, style="yellow"))
 
 
 def _who(client: Client) -> Table:
@@ -205,6 +208,13 @@ def _reporting(progress: Console) -> Iterator[Callable[[str], None]]:
             status.update(Text(f"{line} …"))
 
         yield report
+
+
+def _print(out: Console, shown: RenderableType) -> None:
+    """Print what a job gave; a table off a terminal has no lines around its cells."""
+    if isinstance(shown, Table) and not out.is_terminal:
+        shown.box = None
+    out.print(shown, highlight=False, soft_wrap=False)
 
 
 def _add(table: Table, *cells: str | Text) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Annotated
 
 import typer
-from rich.console import Console
 from rich.text import Text
 
 from .. import Client
@@ -13,7 +12,7 @@ from .._printable import printable
 from ..errors import ServerDefectWarning
 from ..serving import Examined
 from ..serving import doctor as examine
-from ._shown import AsJSON, Urls, print_json, refusing, table
+from ._shown import AsJSON, Urls, console, print_json, print_table, refusing
 
 
 def doctor(
@@ -30,7 +29,7 @@ def doctor(
 
     Example: `vllm-modalities doctor http://gpu1:8000 --markdown > memo.md`
     """
-    told = Console(stderr=True)
+    told = console(stderr=True)
     with refusing(), Client(urls or None) as client:
         report = examine(
             client, announce=lambda line: told.print(Text(printable(line)), style="dim")
@@ -47,16 +46,16 @@ def doctor(
 
 
 def _show(one: Examined) -> None:
-    console, server = Console(), one.server
+    out, server = console(), one.server
     head = f"{server.url}: vLLM {server.version or 'of an unknown release'}, {one.model}"
-    console.print(Text(printable(f"{head} ({one.family})"), style="bold"))
+    out.print(Text(printable(f"{head} ({one.family})"), style="bold"))
     rows = [
         (check.name, check.status, f"{check.evidence}{f'. {check.cure}' if check.cure else ''}")
         for check in one.checks
     ]
-    console.print(table(("check", "", "evidence, and what to do"), rows))
+    print_table(("check", "", "evidence, and what to do"), rows)
     defects = [gate for gate in one.gates if gate.warns is ServerDefectWarning]
     for gate in defects:
-        console.print(Text(printable(f"wrong on this release: {gate.message}"), style="yellow"))
+        out.print(Text(printable(f"wrong on this release: {gate.message}"), style="yellow"))
     others = len(one.gates) - len(defects)
-    console.print(Text(f"{others} more rows of this release: --markdown lists them", style="dim"))
+    out.print(Text(f"{others} more rows of this release: --markdown lists them", style="dim"))

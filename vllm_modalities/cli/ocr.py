@@ -9,12 +9,11 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import typer
-from rich.console import Console
 from rich.text import Text
 
 from .. import Client, Document, InvalidRequestError, VLLMModalitiesError
 from .._printable import printable
-from ._shown import AsJSON, BaseURL, Model, named, print_json
+from ._shown import AsJSON, BaseURL, Model, console, named, print_json
 
 # Of these a folder's files are read; a file that is named is read whatever its name.
 KINDS = {".pdf", ".png", ".jpg", ".jpeg", ".webp", ".gif", ".bmp", ".tif", ".tiff", ".avif", ".jp2"}
@@ -101,7 +100,7 @@ def _each(
     show: Callable[[Document, Path | None], None],
 ) -> tuple[list[dict[str, Any]], bool]:
     """Read and show one document after the other; their values, and whether something failed."""
-    errors = Console(stderr=True)
+    errors = console(stderr=True)
     values, failed = [], False
     for path, folder in work:
         try:

@@ -5,14 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import typer
-from rich.console import Console
 from rich.text import Text
 
 from .. import Client
 from .._printable import printable
 from ..serving import Probed
 from ..serving import probe as ask
-from ._shown import AsJSON, Urls, print_json, refusing, table
+from ._shown import AsJSON, Urls, console, print_json, print_table, refusing
 
 
 def probe(urls: Urls = None, json_: AsJSON = False) -> None:
@@ -46,17 +45,17 @@ def _values(one: Probed) -> dict[str, Any]:
 
 
 def _show(one: Probed) -> None:
-    console, server = Console(), one.server
+    out, server = console(), one.server
     if not server.healthy:
-        console.print(Text(f"{server.url}: no answer", style="red"))
+        out.print(Text(f"{server.url}: no answer", style="red"))
         return
     models = ", ".join(model.id for model in server.models) or "no model"
     head = f"{server.url}: vLLM {server.version or 'of an unknown release'}, {models}"
-    console.print(Text(printable(head), style="bold"))
+    out.print(Text(printable(head), style="bold"))
     rows = [
         (route.path, str(route.status or "no answer"), ", ".join(route.tasks) if route.live else "")
         for route in one.routes
     ]
-    console.print(table(("route", "GET", "does"), sorted(rows, key=lambda row: not row[2])))
+    print_table(("route", "GET", "does"), sorted(rows, key=lambda row: not row[2]))
     if one.limits:
-        console.print(table(("limit of", "at most"), list(one.limits.items())))
+        print_table(("limit of", "at most"), list(one.limits.items()))

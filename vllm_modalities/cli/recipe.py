@@ -6,13 +6,12 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 from rich.text import Text
 
 from .._printable import printable
 from ..serving import ServeCommand
 from ..serving import recipe as find
-from ._shown import AsJSON, Version, print_json, refusing
+from ._shown import AsJSON, Version, console, print_json, refusing
 
 
 def recipe(
@@ -49,7 +48,7 @@ def recipe(
             command = command.long_texts(long_texts)
         if write is not None:
             script = command.write(write)
-            Console(stderr=True).print(Text(f"written: {script}"))
+            console(stderr=True).print(Text(f"written: {script}"))
         _show(command, for_machines=json_)
 
 
@@ -75,6 +74,6 @@ def _show(command: ServeCommand, *, for_machines: bool) -> None:
         )
         return
     typer.echo(printable(command.shell()))
-    notes = Console(stderr=True)
+    notes = console(stderr=True)
     for note in command.notes:
         notes.print(Text.assemble("\n", (note.text, ""), (f"  [{note.source}]", "dim")))

@@ -10,12 +10,10 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
 from .. import Client
-from ._shown import AsJSON, BaseURL, Model, print_json, refusing
+from ._shown import AsJSON, BaseURL, Model, console, print_json, print_table, refusing
 
 PICTURES = {".png", ".jpg", ".jpeg", ".webp", ".gif", ".bmp", ".tif", ".tiff"}
 WIDTH = 100  # characters of a document that the table shows
@@ -112,7 +110,7 @@ def _show(
     as_json: bool,
 ) -> None:
     """Read, run and print; exit status 1 where something failed, 2 where it was asked wrongly."""
-    errors = Console(stderr=True)
+    errors = console(stderr=True)
     lines = [line for file in files for line in _lines(file, key)]
     if not lines:
         raise typer.BadParameter("the files hold no document")
@@ -125,7 +123,7 @@ def _show(
     if as_json:
         print_json(_values(found, scored))
     else:
-        Console().print(_table(scored), highlight=False)
+        print_table(("score", "where", "document"), [_row(*one) for one in scored])
     if found.failures:
         raise typer.Exit(1)
 
@@ -165,11 +163,8 @@ def _values(found: Any, scored: Sequence[tuple[float, Line]]) -> dict[str, Any]:
     }
 
 
-def _table(scored: Sequence[tuple[float, Line]]) -> Table:
-    """One row a document; what stands in files is never taken for markup."""
-    table = Table("score", "where", "document")
-    for score, line in scored:
-        text = str(line.document)
-        brief = text if len(text) <= WIDTH else f"{text[:WIDTH]}…"
-        table.add_row(f"{score:.3f}", Text(line.where), Text(brief))
-    return table
+def _row(score: float, line: Line) -> tuple[str, str, str]:
+    """As a table has it: the whole document where that may be long, since no one looks at it."""
+    text = str(line.document)
+    brief = text if len(text) <= WIDTH or not console().is_terminal else f"{text[:WIDTH]}…"
+    return f"{score:.3f}", line.where, brief

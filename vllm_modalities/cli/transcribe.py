@@ -11,13 +11,12 @@ from pathlib import Path
 from typing import Annotated, TypeAlias
 
 import typer
-from rich.console import Console
 from rich.progress import Progress
 from rich.text import Text
 
 from .. import Client, InvalidRequestError, Transcript, VLLMModalitiesError
 from .._printable import printable
-from ._shown import AsJSON, BaseURL, Model, named, print_json
+from ._shown import AsJSON, BaseURL, Model, console, named, print_json
 
 SOUNDS = frozenset(
     ".aac .aif .aiff .caf .flac .m4a .m4b .mka .mkv .mov .mp3 .mp4 .oga .ogg .opus .wav .webm"
@@ -125,7 +124,7 @@ def _side_by_side(
     paths: Sequence[Path], hear: Callable[[Path], Transcript]
 ) -> dict[Path, Transcript | Failure]:
     """What comes of each, in order; a bar on a terminal shows how many are done."""
-    errors, threads = Console(stderr=True), ThreadPoolExecutor(AT_ONCE)
+    errors, threads = console(stderr=True), ThreadPoolExecutor(AT_ONCE)
     try:
         with Progress(console=errors, disable=not errors.is_terminal, transient=True) as bars:
             bar = bars.add_task("recordings", total=len(paths))
@@ -156,7 +155,7 @@ def _show(heard: Mapping[Path, Transcript], *, titled: bool, as_json: bool) -> N
 
 def _told(outcomes: Mapping[Path, Transcript | Failure]) -> list[Failure]:
     """Say what is doubtful, and what failed."""
-    errors, failures = Console(stderr=True), list[Failure]()
+    errors, failures = console(stderr=True), list[Failure]()
     for path, found in outcomes.items():
         if isinstance(found, Transcript):
             for warning in found.warnings:

@@ -30,8 +30,9 @@ def notes(tmp_path):
     return str(file)
 
 
-def run(*arguments: str, said: str | None = None):
-    environment = {"COLUMNS": "200", "TERM": "dumb", "FORCE_COLOR": None}
+def run(*arguments: str, said: str | None = None, terminal: bool = False):
+    seen = {"TERM": "xterm", "FORCE_COLOR": "1"} if terminal else {"TERM": "dumb"}
+    environment = {"COLUMNS": "200", "FORCE_COLOR": None, **seen}
     return CliRunner().invoke(cli.app, list(arguments), input=said, env=environment)
 
 
@@ -76,7 +77,7 @@ def test_what_stands_in_files_is_no_markup_and_is_shown_in_brief(
 ) -> None:
     monkeypatch.chdir(tmp_path)  # a long path would leave the text little room
     Path("odd").write_text("[red]word[/red]\n" + "x" * 300 + "\n", "utf-8")
-    shown = run("score", "q", "odd").stdout
+    shown = run("score", "q", "odd", terminal=True).stdout
     assert "[red]word[/red]" in shown
     assert "x" * 100 + "…" in shown
     assert "x" * 101 not in shown
