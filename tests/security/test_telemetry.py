@@ -8,9 +8,10 @@ from _script import FakeVLLM, Talker
 from hypothesis import given
 from hypothesis import strategies as st
 from unit.core.test_secrets import FAULTS, KEY, PAIR, PASSWORD, WITH_PASSWORD, echo, shown
+from unit.endpoints.test_addresses import Host, file, flac
 from unit.telemetry.conftest import Kept
 
-from vllm_modalities import VLLMModalitiesError
+from vllm_modalities import AudioURL, VLLMModalitiesError
 
 pytestmark = pytest.mark.filterwarnings("ignore::vllm_modalities.VLLMModalitiesWarning")
 
@@ -38,6 +39,24 @@ def test_no_span_shows_a_secret_even_if_the_server_does(talk, fault, path, optio
         talker.embed("a")
     assert kept.calls
     assert not own & set(shown(told(kept)))
+
+
+def test_a_host_of_the_user_s_own_address_learns_nothing_and_nobody_learns_the_address(
+    talk, caplog
+) -> None:
+    """A signed address is as good as a key, and its host is no server that traces are for."""
+    files = Host(files={"/talk.flac?sign=secret": file(flac())})
+    server, kept = FakeVLLM("speech"), Kept()
+    network = {"http://server": server, "http://files": files}
+    talker = talk(network, base_url="http://server")
+    kept.of(talker.client, contents=True)
+    with caplog.at_level(logging.DEBUG, "vllm_modalities"):
+        talker.transcribe(AudioURL("http://files/talk.flac?sign=secret"))
+    assert "traceparent" in server.posts[0].headers
+    assert "traceparent" not in files.sent[0].headers
+    lines = [record.getMessage() for record in caplog.records if record.name == "vllm_modalities"]
+    assert "GET of an input: HTTP 200 from http://files, request id none" in lines
+    assert "sign" not in told(kept) + "".join(lines)
 
 
 WORDS = st.text("abcdefghij", min_size=12, max_size=40)

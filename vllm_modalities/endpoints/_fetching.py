@@ -68,7 +68,8 @@ def _got(context: Context, url: str) -> Flow[Response]:
             )
         )
 
-    return exchange(context, (Replica(f"{parts.scheme}://{parts.netloc}"),), ask)
+    host = Replica(f"{parts.scheme}://{parts.netloc}")
+    return exchange(context, (host,), ask, "GET of an input")  # the rest may be a secret
 
 
 def _decoded(given: MediaURL) -> bytes:
