@@ -144,7 +144,7 @@ def wheel(session: nox.Session) -> None:
 @nox.session
 def docs(session: nox.Session) -> None:
     """The documentation, into docs/_build; a warning is an error."""
-    session.install("-e", ".[simulator]", "-r", "docs/requirements.txt")
+    session.install("-e", ".[otel,simulator]", "-r", "docs/requirements.txt")
     session.run("sphinx-build", "-W", "--keep-going", "-b", "html", "docs", "docs/_build")
 
 
@@ -209,10 +209,11 @@ def demo(session: nox.Session) -> None:
 @nox.session
 def bench(session: nox.Session) -> None:
     """What things cost, as ratios; docs/performance.md beside other clients; `-- --real`: vLLM."""
-    session.install("-e", ".[fast,simulator]", *PEERS)
+    session.install("-e", ".[fast,simulator]", *PEERS, "opentelemetry-sdk>=1.45")
     session.run("python", "benchmarks/importing.py")
     session.run("python", "benchmarks/validating.py")
     session.run("python", "benchmarks/simulating.py")
     session.run("python", "benchmarks/keeping_busy.py")
+    session.run("python", "benchmarks/tracing.py")
     session.run("python", "benchmarks/parsing_pages.py")
     session.run("python", "benchmarks/report.py", *session.posargs)

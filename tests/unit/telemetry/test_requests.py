@@ -18,9 +18,10 @@ from opentelemetry.propagators.composite import CompositePropagator
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.sampling import ALWAYS_OFF
 from opentelemetry.trace import SpanKind, StatusCode
+from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
 import vllm_modalities
-from vllm_modalities import Client, RateLimitError
+from vllm_modalities import Client, InvalidRequestError, RateLimitError
 from vllm_modalities.telemetry import instrument
 
 PATH = "/v1/embeddings"
@@ -124,6 +125,26 @@ def test_nothing_is_sent_where_no_propagator_is_wanted(telling) -> None:
     finally:
         propagate.set_global_textmap(usual)
     assert "traceparent" not in server.posts[0].headers
+
+
+class Splitting(TraceContextTextMapPropagator):
+    """Writes what would be two headers."""
+
+    def inject(self, carrier: Any, context: Any = None, setter: Any = None) -> None:
+        carrier["traceparent"] = "00\r\nX-Evil: 1"
+
+
+@pytest.mark.parametrize("own", [True, False], ids=["our connections", "httpx"])
+def test_a_propagator_cannot_split_a_request(kept, own) -> None:
+    usual = propagate.get_global_textmap()
+    propagate.set_global_textmap(Splitting())
+    try:
+        client = Client(URL) if own else Talker(BLOCKING, FakeVLLM()).client
+        kept.of(client)
+        with pytest.raises(InvalidRequestError, match="no HTTP header can carry"):
+            client.embed("a")
+    finally:
+        propagate.set_global_textmap(usual)
 
 
 @pytest.mark.parametrize("kind", KINDS)
