@@ -12,7 +12,7 @@ from typing import Any, Self
 from urllib.parse import urlsplit
 
 from opentelemetry import context as contexts
-from opentelemetry import metrics, trace
+from opentelemetry import metrics, propagate, trace
 from opentelemetry.trace import SpanKind, Status, StatusCode
 from opentelemetry.util.types import AttributeValue
 
@@ -80,6 +80,9 @@ class Call:
 
     Attributes:
         context: What its requests' spans stand under.
+        is_recorded: Whether it is sampled; the requests of one that is not have no spans either,
+            as most samplers would have it.
+        headers: What tells servers that it is not.
         may_be_left: Whether giving it up half-way is no error.
         left: Whether whoever reads it wants no more, so that it ends half-way.
     """
@@ -93,6 +96,7 @@ class Call:
     ) -> None:
         self.telemetry = telemetry
         self.context = contexts.get_current()
+        self.headers: dict[str, str] = {}
         self._operation = OPERATIONS.get(method, method)
         self.may_be_left = self.left = False
         self._live = False  # and none of its text is there
@@ -114,6 +118,9 @@ class Call:
             self._named(), self.context, SpanKind.CLIENT, self._shared
         )
         self.context = trace.set_span_in_context(self._span, self.context)
+        self.is_recorded = self._span.is_recording()
+        if not self.is_recorded:
+            propagate.inject(self.headers, self.context)
         return self
 
     def __exit__(

@@ -12,7 +12,7 @@ from typing import Any, Self
 
 from opentelemetry import context as contexts
 from opentelemetry import propagate, trace
-from opentelemetry.trace import SpanKind
+from opentelemetry.trace import Span, SpanKind
 
 from .._flow import Hide, Request, Response
 from .._transport import AsyncTransport, SyncTransport
@@ -67,19 +67,25 @@ class _Sending:
         self._request = request
         self._call = request.call if isinstance(request.call, Call) else None
         self.headers: dict[str, str] = {}
+        self._span: Span | None = None
         self._outcome: Attributes = {}
 
     def __enter__(self) -> Self:
-        if self._call is not None:
-            request, call = self._request, self._call
-            if model := _body_of(request).get("model"):
-                call.asked(str(model))
-            self._span = call.telemetry.tracer.start_span(
-                f"{request.method} {request.path}", call.context, SpanKind.CLIENT, _told(request)
-            )
-            context = trace.set_span_in_context(self._span, call.context)
+        call, request = self._call, self._request
+        if call is None:
+            return self
+        if model := _body_of(request).get("model"):
+            call.asked(str(model))
+        context = call.context
+        if call.is_recorded:
+            name = f"{request.method} {request.path}"
+            tracer = call.telemetry.tracer
+            self._span = tracer.start_span(name, context, SpanKind.CLIENT, _told(request))
+            context = trace.set_span_in_context(self._span, context)
             propagate.inject(self.headers, context)
-            self._before = contexts.attach(context)
+        else:
+            self.headers = call.headers
+        self._before = contexts.attach(context)
         return self
 
     def __exit__(
@@ -91,6 +97,8 @@ class _Sending:
         if self._call is None:
             return
         contexts.detach(self._before)
+        if self._span is None:
+            return
         if error is not None:
             self._failed(error)
             self._span.set_status(self._call.telemetry.status(error))
