@@ -62,7 +62,8 @@ def instrumented(url: str, exporter: SpanExporter, part: float) -> Client:
 
 def measured(url: str, count: int, rounds: int) -> dict[str, dict[str, float]]:
     """Seconds of processor time a text and a single call, and how busy the server was; the
-    least of all rounds, since whatever else the machine does adds to it."""
+    least of all rounds, since whatever else the machine does adds to it.
+    """
     exporter, given = Dropping(), list(texts(count))
     ways = {
         "without": Client(url),
