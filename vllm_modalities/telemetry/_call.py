@@ -133,7 +133,7 @@ class Call:
             self.gave(error.results)
         if error is not None:
             self._failed(error)
-        telemetry, shared = self.telemetry, self._shared
+        telemetry, shared = self.telemetry, dict(self._shared)  # metrics keep it
         telemetry.duration.record(time.perf_counter() - self._began, shared, self.context)
         for count, name, counted in (
             (self._read, "input", self._counted),
