@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from .endpoints.cohere_embed import CohereEmbeddings, CohereEmbedRequest
     from .endpoints.embeddings import EmbeddingRequest
     from .endpoints.pooling import PoolingRequest, TokenClassifyRequest, TokenEmbedRequest
+    from .endpoints.realtime_transcription import RealtimeRequest
     from .endpoints.rerank import RankedDocument, RerankRequest, RerankResult
     from .endpoints.score import ScoreRequest, Scores
     from .endpoints.tokenize import Detokenized, DetokenizeRequest, Tokenized, TokenizeRequest
@@ -93,6 +94,7 @@ __all__ = [
     "QuantizedEmbeddings",
     "RankedDocument",
     "RateLimitError",
+    "RealtimeRequest",
     "RerankRequest",
     "RerankResult",
     "Response",
@@ -136,6 +138,7 @@ _HOMES = {
     "endpoints.embeddings": ("EmbeddingRequest",),
     "endpoints._page_request": ("OCRRequest",),
     "endpoints.pooling": ("PoolingRequest", "TokenClassifyRequest", "TokenEmbedRequest"),
+    "endpoints.realtime_transcription": ("RealtimeRequest",),
     "endpoints.rerank": ("RankedDocument", "RerankRequest", "RerankResult"),
     "endpoints.score": ("ScoreRequest", "Scores"),
     "endpoints.tokenize": (

@@ -10,7 +10,7 @@ from . import _routing
 from ._caller import Caller, caller
 from ._exchange import post
 from ._fleet import Fleet, Replica
-from ._flow import Flow, Hear, Response
+from ._flow import Flow, Hear, Response, Talk
 from ._inputs import at_least, invalid, one_of
 from ._wire import RequestModel
 from .errors import Finding
@@ -122,12 +122,17 @@ class Target:
             replica.learned(self.model, embedding_size=embedding_size, matryoshka=matryoshka)
 
     def post(
-        self, body: RequestModel, *, listen: Callable[[], Hear] | None = None
+        self,
+        body: RequestModel,
+        *,
+        listen: Callable[[], Hear] | None = None,
+        talk: Talk | None = None,
     ) -> Flow[Response]:
         """Send one request; retried, moved to another server, and checked by the gates.
 
         Args:
             listen: Called before each try, for what hears its answer as that comes: the body of a
                 try that was cut begins anew in the next.
+            talk: What is said over a websocket, instead of the body.
         """
-        return post(self.context, self.replicas, body, listen)
+        return post(self.context, self.replicas, body, listen, talk)

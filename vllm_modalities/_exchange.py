@@ -8,11 +8,12 @@ from dataclasses import replace
 from itertools import count
 from typing import TYPE_CHECKING
 
-from ._flow import Flow, Hear, Request, Response, Sleep
+from ._flow import Flow, Hear, Request, Response, Sleep, Talk
 from ._printable import printable
 from ._retry import is_transient, policy
 from .errors import (
     APIStatusError,
+    AuthenticationError,
     Finding,
     InternalServerError,
     NotFoundError,
@@ -141,11 +142,13 @@ def post(
     replicas: Sequence[Replica],
     body: RequestModel,
     listen: Callable[[], Hear] | None = None,
+    talk: Talk | None = None,
 ) -> Flow[Response]:
     """Send `body`, as each server's release takes it, to the first of `replicas` that answers.
 
     Args:
         listen: Called before each try, for what hears its answer as that comes.
+        talk: What is said over a websocket, instead of the body.
     """
     mixed: tuple[Finding, ...] = ()
     if len(replicas) > 1 and context.options.validation != "off":
@@ -159,9 +162,9 @@ def post(
         context.report(findings)
         form = body.as_form(fields)
         request = Request(
-            "POST",
+            "GET" if talk else "POST",
             body.PATHS[0],
-            json=None if form else fields,
+            json=None if form or talk else fields,
             form=form,
             server=replica.url,
             headers={**replica.headers, **context.options.headers},
@@ -170,6 +173,7 @@ def post(
             window=replica.window,
             hear=listen() if listen else None,
             call=context.call,
+            talk=talk,
         )
         response = yield from _spelled(replica, body, request, tries)
         return replace(response, findings=findings, release=info.version)
@@ -184,8 +188,8 @@ def _spelled(
     for path in _paths(replica, body):
         try:
             return (yield from replace(request, path=path, resend=next(tries)))
-        except NotFoundError as error:
-            if not _is_missing_route(error):
+        except (NotFoundError, AuthenticationError) as error:
+            if not _is_missing_route(error, body):
                 raise
             replica.lacks(path)
         except InternalServerError as error:
@@ -204,7 +208,7 @@ def _paths(replica: Replica, body: RequestModel) -> Iterator[str]:
     """The paths to try: those that the server lists, or all where it lists none."""
     listed = replica.info.routes if replica.info else frozenset[str]()
     for path in body.PATHS:
-        if (not listed or path in listed) and path not in replica.unlisted:
+        if (not listed or path in listed or body.WEBSOCKET) and path not in replica.unlisted:
             yield path
 
 
@@ -213,6 +217,12 @@ def _is_missing_task(error: InternalServerError) -> bool:
     return error.status_code == 501 and "does not support" in error.message
 
 
-def _is_missing_route(error: NotFoundError) -> bool:
-    """The router's own 404 and 405 say `{"detail": ...}`; an unknown model's 404 does not."""
+def _is_missing_route(error: APIStatusError, body: RequestModel) -> bool:
+    """The router's own 404 and 405 say `{"detail": ...}`; an unknown model's 404 does not.
+
+    A websocket that is not there is a 403 (Starlette 1.0 routing.py, `Router.not_found`, which
+    closes it, and uvicorn 0.54); of a wrong key, a 401.
+    """
+    if body.WEBSOCKET:
+        return error.status_code in (403, 404)
     return b'"detail"' in error.body and b'"error"' not in error.body

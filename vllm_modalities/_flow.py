@@ -134,6 +134,23 @@ class Form:
 
 
 @dataclass(frozen=True, slots=True)
+class Talk:
+    """What is said to a server while it answers, each text a message of a websocket.
+
+    Attributes:
+        items: The caller's, taken as they come; for `AsyncClient`, an async iterable will do too.
+        first: What is said before them.
+        add: What one of them is, in messages.
+        rest: What is said after the last one.
+    """
+
+    items: Iterable[Any] | AsyncIterable[Any]
+    first: tuple[str, ...]
+    add: Callable[[Any], Iterable[str]]
+    rest: Callable[[], Iterable[str]]
+
+
+@dataclass(frozen=True, slots=True)
 class Request(Step[Response]):
     """One HTTP exchange with one server.
 
@@ -152,6 +169,8 @@ class Request(Step[Response]):
             whose answer may also say where it has moved to (3xx).
         resend: How many times it was sent before, to this or another server.
         call: The call that it belongs to, where calls are watched.
+        talk: Makes it a websocket: `hear` hears message after message then, and `b""` now and then;
+            `timeout` bounds the silence between two messages, whoever says them.
     """
 
     method: str
@@ -167,6 +186,7 @@ class Request(Step[Response]):
     anonymous: bool = False
     resend: int = field(default=0, repr=False)
     call: object = field(default=None, repr=False)
+    talk: Talk | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,10 +277,12 @@ class Live(Generic[T]):
         source: The caller's; an iterable of bytes, for `AsyncClient` an async one too, is gathered.
         begin: The flow, given the source and what is to be told each text as it comes; that says
             whether more is wanted, also when it is told `""`.
+        gathers: Whether an iterable is gathered; if not, the flow takes it as it is.
     """
 
     source: Any
     begin: Callable[[Any, Callable[[str], bool]], Flow[T]]
+    gathers: bool = True
 
 
 @dataclass(frozen=True, slots=True)

@@ -109,7 +109,7 @@ def _told(run: Run, live: Live[T], result: list[T]) -> Generator[str, None, None
     """The texts that the flow tells; what it gives in the end goes into `result`."""
     if isinstance(live.source, AsyncIterable):
         raise invalid("audio", "only AsyncClient takes an async iterable")
-    source = b"".join(live.source) if _is_parts(live.source) else live.source
+    source = b"".join(live.source) if live.gathers and _is_parts(live.source) else live.source
     texts: SimpleQueue[str | None] = SimpleQueue()
     wanted = True
 
@@ -139,9 +139,9 @@ def _told(run: Run, live: Live[T], result: list[T]) -> Generator[str, None, None
 
 async def _async_told(run: AsyncRun, live: Live[T], result: list[T]) -> AsyncGenerator[str, None]:
     source = live.source
-    if isinstance(source, AsyncIterable):
+    if live.gathers and isinstance(source, AsyncIterable):
         source = b"".join([part async for part in source])
-    elif _is_parts(source):
+    elif live.gathers and _is_parts(source):
         source = b"".join(source)
     told, texts = anyio.create_memory_object_stream[str](inf)
 

@@ -74,6 +74,8 @@ def _having_route(
 
 def _ask_route(context: Context, replica: Replica, wanted: type[RequestModel]) -> Flow[None]:
     """Note the paths of `wanted` that a server has not, up to the first that it has."""
+    if wanted.WEBSOCKET:
+        return
     for path in wanted.PATHS:
         if path not in replica.unlisted:
             if (yield from _has(context, replica, path)):

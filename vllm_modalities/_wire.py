@@ -36,6 +36,8 @@ class RequestModel(pydantic.BaseModel):
     """Other keys of a mapping that stand for this task too."""
     PATHS: ClassVar[tuple[str, ...]]
     """The routes that take this body; the first is preferred."""
+    WEBSOCKET: ClassVar[bool] = False
+    """Whether they are websockets, which no server lists and no GET finds."""
 
     model: str | None = None
     extra_body: Mapping[str, Any] | None = pydantic.Field(default=None, exclude=True, repr=False)

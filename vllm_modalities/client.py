@@ -26,6 +26,7 @@ from .endpoints.embed_sparse import embed_sparse
 from .endpoints.embed_tokens import embed_tokens
 from .endpoints.ocr import ocr
 from .endpoints.ocr_iter import ocr_iter
+from .endpoints.realtime_transcription import realtime_transcription
 from .endpoints.rerank import rerank
 from .endpoints.score import score
 from .endpoints.send import send
@@ -61,6 +62,7 @@ class _Endpoints:
     transcribe = Endpoint(transcribe)
     translate = Endpoint(translate)
     stream_transcription = LiveEndpoint(stream_transcription)
+    realtime_transcription = LiveEndpoint(realtime_transcription)
     ocr = Endpoint(ocr)
     ocr_iter = StreamEndpoint(ocr_iter)
     tokenize = Endpoint(tokenize)

@@ -7,13 +7,17 @@ from __future__ import annotations
 
 import os
 import sys
+import threading
 import time
 from collections.abc import Mapping
 from functools import lru_cache
 from types import MappingProxyType
 from typing import Any
 
+import anyio
+
 from .._flow import Request, Response
+from .._inputs import invalid
 from .._secrets import APIKey
 from ..errors import VLLMModalitiesError
 from . import library
@@ -22,6 +26,7 @@ from .connection import LateError
 from .heads import body_of, head_of, headers_of
 from .http1 import MalformedError, Reader
 from .pool import Exchange, Pool
+from .session import Session
 from .waiting import run, run_async
 
 __all__ = ["AsyncTransport", "SyncTransport"]
@@ -47,6 +52,8 @@ class SyncTransport:
         Args:
             traced: Headers that say which trace it is part of; no two requests share them.
         """
+        if request.talk is not None:
+            return self._talk(self._own.session(request, self._borrowed, traced))
         if self._borrowed is not None:
             return self._borrowed.send(request, traced)
         call, exchange = self._own.begin(request, traced)
@@ -57,6 +64,20 @@ class SyncTransport:
         else:
             return _result(call, reader)
         raise failure  # here, so that it carries no context, which might show a secret
+
+    def _talk(self, session: Session) -> Response:
+        try:
+            run(session.open())
+            # A daemon, so that nothing waits for items that may never come.
+            threading.Thread(target=session.tell, daemon=True).start()
+            run(session.listen())
+        except _FAULTS as error:
+            failure = session.failure(error)
+        else:
+            return session.result()
+        finally:
+            session.close()
+        raise failure
 
     def close(self) -> None:
         self._own.pool.close()
@@ -75,6 +96,8 @@ class AsyncTransport:
 
     async def send(self, request: Request, traced: Mapping[str, str] = UNTRACED) -> Response:
         """One exchange; raises our errors. `traced` as for `SyncTransport`."""
+        if request.talk is not None:
+            return await self._talk(self._own.session(request, self._borrowed, traced))
         if self._borrowed is not None:
             return await self._borrowed.send(request, traced)
         call, exchange = self._own.begin(request, traced)
@@ -85,6 +108,25 @@ class AsyncTransport:
         else:
             return _result(call, reader)
         raise failure  # here, so that it carries no context, which might show a secret
+
+    async def _talk(self, session: Session) -> Response:
+        failure: Exception | None = None
+        try:
+            await run_async(session.open())
+            async with anyio.create_task_group() as group:
+                group.start_soon(session.tell_async)
+                try:
+                    await run_async(session.listen())
+                except _FAULTS as error:  # in here, or it would come in a group
+                    failure = session.failure(error)
+                group.cancel_scope.cancel()
+        except _FAULTS as error:
+            failure = session.failure(error)
+        finally:
+            session.close()
+        if failure is not None:
+            raise failure
+        return session.result()
 
     async def close(self) -> None:
         self._own.pool.close()
@@ -111,6 +153,20 @@ class _Own:
         head = self._head(request.method, request.server, request.path, *headers.items())
         exchange = Exchange(head.origin, head.of(body, traced), body, ends, request.hear)
         return Call(request, head.hide), exchange
+
+    def session(
+        self, request: Request, borrowed: object, traced: Mapping[str, str]
+    ) -> Session:
+        """A websocket, which only these connections carry."""
+        if borrowed is not None:
+            raise invalid(
+                "http_client",
+                f"{request.path} is a websocket, which neither an http_client nor a proxy of the"
+                " environment carries here; use a client without",
+            )
+        headers = headers_of(request, self._api_key)
+        head = self._head(request.method, request.server, request.path, *headers.items())
+        return Session(self.pool, request, head, {**headers, **traced})
 
 
 def _failure(call: Call, exchange: Exchange, error: Exception) -> VLLMModalitiesError:

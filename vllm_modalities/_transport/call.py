@@ -72,8 +72,11 @@ class Call:
         """The error for an answer that did not come, or not all of it; its cause is set."""
         reason = self.hide(str(error) or type(error).__name__)
         told: VLLMModalitiesError
-        if 200 <= self.status < 400:
-            told = self._fault(f"the answer to {self._name} stopped half-way: {reason}", cut=True)
+        if 100 < self.status < 400:
+            told = self._fault(
+                f"the answer to {self._name} stopped half-way: {reason}",
+                cut=self.request.talk is None,  # what a caller says is not there a second time
+            )
         else:
             told = APIConnectionError(
                 f"no answer to {self._name}: {reason}. Is the server up, and is the address right?",

@@ -64,11 +64,12 @@ class Connection:
     """An open connection that carries one exchange at a time.
 
     Attributes:
+        stream: Its socket, which never blocks.
         idle_since: `time.monotonic()` at which its last exchange ended.
     """
 
     def __init__(self, stream: socket.socket) -> None:
-        self._socket = stream
+        self.stream = stream
         self._buffer = bytearray(BUFFER)
         self.idle_since = 0.0
 
@@ -89,11 +90,11 @@ class Connection:
         turn, view = 0, memoryview(self._buffer)
         while not reader.done:
             turn += 1
-            if turn % TURNS == 0 and not (yield Wait(self._socket, 0, ends)):
+            if turn % TURNS == 0 and not (yield Wait(self.stream, 0, ends)):
                 raise LateError
             try:
-                count = yield from _unblocked(
-                    self._socket, EVENT_READ, ends, self._socket.recv_into, self._buffer
+                count = yield from unblocked(
+                    self.stream, EVENT_READ, ends, self.stream.recv_into, self._buffer
                 )
             except OSError as error:
                 raise refused or error from None
@@ -105,13 +106,13 @@ class Connection:
     def _send(self, part: bytes, ends: float) -> Waiting[None]:
         left = memoryview(part)
         while left:
-            sent = yield from _unblocked(self._socket, EVENT_WRITE, ends, self._socket.send, left)
+            sent = yield from unblocked(self.stream, EVENT_WRITE, ends, self.stream.send, left)
             left = left[sent:]
 
     def is_open(self) -> bool:
         """Whether nothing came while it was idle: what can come then is the server's closing it."""
         try:
-            socket.socket.recv(self._socket, 1, socket.MSG_PEEK)  # beneath TLS, too
+            socket.socket.recv(self.stream, 1, socket.MSG_PEEK)  # beneath TLS, too
         except OSError as error:
             return isinstance(error, BlockingIOError)
         return False
@@ -119,10 +120,10 @@ class Connection:
     def interrupt(self) -> None:
         """Let whoever waits for it, in any thread, see its end; the server sees it too."""
         with suppress(OSError):  # it ended by itself
-            self._socket.shutdown(socket.SHUT_RDWR)
+            self.stream.shutdown(socket.SHUT_RDWR)
 
     def close(self) -> None:
-        self._socket.close()
+        self.stream.close()
 
 
 def connect(
@@ -171,14 +172,14 @@ def _secured(
 ) -> Waiting[socket.socket]:
     secure = context.wrap_socket(stream, server_hostname=host, do_handshake_on_connect=False)
     try:
-        yield from _unblocked(secure, EVENT_READ, ends, secure.do_handshake, False)
+        yield from unblocked(secure, EVENT_READ, ends, secure.do_handshake, False)
     except BaseException:
         secure.close()
         raise
     return secure
 
 
-def _unblocked(
+def unblocked(
     stream: socket.socket, event: int, ends: float, act: Callable[[A], T], given: A
 ) -> Waiting[T]:
     """What `act(given)` is once it need not wait; TLS may want to read before it writes."""

@@ -118,6 +118,26 @@ class Pool:
         self._given(exchange.origin, connection, reader.reusable)
         return reader
 
+    def dial(self, origin: Origin, ends: float) -> Waiting[Connection]:
+        """A connection for one user alone, who gives it to `hang_up` in the end.
+
+        Raises:
+            OSError, LateError: As for `Connection.exchange`.
+            ClosedError: The pool is closed.
+        """
+        connection = yield from self._opened(origin, ends)
+        with self._lock:
+            self._busy.add(connection)
+        if self._closed:
+            self.hang_up(connection)
+            raise ClosedError
+        return connection
+
+    def hang_up(self, connection: Connection) -> None:
+        with self._lock:
+            self._busy.discard(connection)
+        connection.close()
+
     def _opened(self, origin: Origin, ends: float) -> Waiting[Connection]:
         ends = min(ends, time.monotonic() + CONNECT)
         addresses = yield Resolve(origin.host, origin.port, ends)
@@ -159,6 +179,10 @@ class Pool:
         kept, oldest = self._idle[origin], time.monotonic() - KEEPALIVE
         while kept and kept[0].idle_since < oldest:
             kept.popleft().close()
+
+    @property
+    def is_closed(self) -> bool:
+        return self._closed
 
     def close(self) -> None:
         """Close the idle connections, and end what those in use wait for."""

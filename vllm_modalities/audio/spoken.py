@@ -61,7 +61,7 @@ def spoken(text: str, grammar: Grammar, *, duration: float) -> Spoken:
 def worded(text: str, grammar: Grammar) -> str:
     """The words alone."""
     if grammar == "asr_text":
-        text = TAG.sub("", text)
+        return joined(TAG.split(text))
     if grammar == "diarized":
         return joined(mark.words for mark in _marked(text))
     return text.strip()

@@ -17,11 +17,18 @@ from ._gate import Action, Gate, Models, When
 from .embeddings import EMBEDDING_GATES
 from .media import MEDIA_GATES
 from .ranking import RANKING_GATES
+from .realtime import REALTIME_GATES
 from .speech import SPEECH_GATES
 
 Validation = Literal["error", "warn", "off"]
 
-GATES: tuple[Gate, ...] = EMBEDDING_GATES + RANKING_GATES + SPEECH_GATES + MEDIA_GATES
+GATES: tuple[Gate, ...] = (
+    *EMBEDDING_GATES,
+    *RANKING_GATES,
+    *SPEECH_GATES,
+    *REALTIME_GATES,
+    *MEDIA_GATES,
+)
 
 
 def examine(server: ServerInfo, request: RequestModel) -> list[Finding]:

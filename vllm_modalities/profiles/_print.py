@@ -102,7 +102,7 @@ SPEECH_COLUMNS: Columns = {
     "Translates into": ("translates_into",),
     "`prompt`, and its tokens": ("prompt", "prompt_tokens"),
     "`hotwords`": ("hotwords",),
-    "Asked, answers": ("chat", "grammar"),
+    "Asked, answers": ("chat", "realtime", "grammar"),
 }
 
 OCR = """\
@@ -223,6 +223,7 @@ WORDS: Mapping[str, Callable[[Any], str]] = {
     "translates_into": lambda codes: ", ".join(f"`{code}`" for code in codes) or "none",
     "hotwords": lambda reads: "read" if reads else "ignored",
     "chat": lambda _: "in a chat",
+    "realtime": lambda _: "while it listens",
     "prompt": {
         "before": "words that come before",
         "context": "read beside the sound",

@@ -202,6 +202,7 @@ class SpeechProfile:
         chat: Whether it has no transcription route, and is asked in a chat; None if it has one.
         grammar: How its text reads: after a tag (`"asr_text"`), or with times and speakers in
             brackets (`"diarized"`); None if it is the text alone.
+        realtime: Whether it writes while it listens, on `/v1/realtime`; None if it is not known.
         sources: Where each fact is from, by its name.
     """
 
@@ -215,6 +216,7 @@ class SpeechProfile:
     assumes: str | None = None
     chat: bool | None = None
     grammar: Literal["asr_text", "diarized"] | None = None
+    realtime: bool | None = None
     sources: Sources
 
 

@@ -110,6 +110,16 @@ SERVED = (
         places={"card: mistralai/Voxtral-Mini-3B-2507": "clip"},
     ),
     _served(
+        "Voxtral Realtime",
+        r"voxtral.*realtime",
+        "voxtral_realtime.py",
+        "realtime timestamps hotwords",
+        "It writes while it listens: `realtime_transcription`.",
+        timestamps=False,
+        hotwords=False,
+        realtime=True,
+    ),
+    _served(
         "Qwen3-ASR",
         r"qwen3[-_.]asr",
         "qwen3_asr.py",
