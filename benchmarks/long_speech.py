@@ -1,8 +1,8 @@
 """Long recordings on real Whisper servers: which words are wrong, and when sentences begin.
 
 `nox -s live-long` runs it. espeak-ng speaks: 25 minutes of English, three of German, French and
-Spanish, and two of English as files of other kinds. Each row of the table is printed when it is
-known.
+Spanish, and two of English as files of other kinds; on an older server (`--release`), three of
+English. Each row of the table is printed when it is known.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import statistics
 import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
 from typing import Any
 
 import _prose
@@ -22,6 +23,7 @@ import soxr
 
 from vllm_modalities import Client
 from vllm_modalities._rig import running
+from vllm_modalities._rig.releases import RELEASE
 
 RATE = _prose.RATE
 ALONE = 200  # sentences
@@ -116,7 +118,7 @@ class Table:
         print(f"| {name} | {share} | {median} | {took:.0f} | {warnings} |", flush=True)
 
 
-def measure(table: Table, minutes: float) -> None:
+def english(table: Table, minutes: float) -> None:
     sound, texts, starts, sounds = _prose.recording("en-us", minutes * 60)
     table.row(f"English, {minutes:.0f} min", (sound, RATE), texts, language="en")
     table.alone(texts[:ALONE], sounds[:ALONE], "en")
@@ -125,24 +127,56 @@ def measure(table: Table, minutes: float) -> None:
     table.row("its first 9 min", part, texts[:count], language="en")
     table.row("those, timed", part, texts[:count], starts[:count], timestamps="segment")
     table.row("those, cut by the server", part, texts[:count], language="en", chunking="server")
+
+
+def languages(table: Table) -> None:
     for voice, language in (("de", "German"), ("fr", "French"), ("es", "Spanish")):
-        sound, texts, starts, sounds = _prose.recording(voice, 180)
+        sound, texts, _, sounds = _prose.recording(voice, 180)
         table.row(f"{language}, 3 min", (sound, RATE), texts, language=voice)
         table.alone(texts, sounds, voice)
+
+
+def files(table: Table) -> None:
     sound, texts, _, _ = _prose.recording("en-us", 120)
     for name, source in kinds(sound).items():
         table.row(f"English, 2 min, {name}", source, texts)
 
 
+def times(table: Table) -> None:
+    """Where the server's own times drift, from one chunk of 30 s to the next, ours do not."""
+    sound, texts, starts, sounds = _prose.recording("en-us", 180)
+    how: dict[str, Any] = {"language": "en", "timestamps": "segment"}
+    table.row("English, 3 min, timed", (sound, RATE), texts, starts, **how)
+    table.row("that, cut by the server", (sound, RATE), texts, starts, **how, chunking="server")
+    table.alone(texts, sounds, "en")
+
+
 def main() -> None:
     arguments = argparse.ArgumentParser(description=__doc__)
     arguments.add_argument("--minutes", type=float, default=25, help="of English")
+    arguments.add_argument("--release", default=RELEASE, help="of vLLM")
+    parts = ("english", "languages", "files", "times")
+    arguments.add_argument("--only", choices=parts, action="append", help="a part, not all")
     given = arguments.parse_args()
+    wanted = given.only or (parts if given.release == RELEASE else ("times",))
     with (
-        running(["whisper-base"], report=lambda line: print(f"<!-- {line} -->")) as rig,
+        running(["whisper-base"], report=told, release=given.release) as rig,
         Client(rig["whisper-base"].base_url) as client,
     ):
-        measure(Table(client), given.minutes)
+        table = Table(client)
+        print(f"<!-- vLLM {given.release}, {datetime.now(UTC):%Y-%m-%d} -->")
+        if "english" in wanted:
+            english(table, given.minutes)
+        if "languages" in wanted:
+            languages(table)
+        if "files" in wanted:
+            files(table)
+        if "times" in wanted:
+            times(table)
+
+
+def told(line: str) -> None:
+    print(f"<!-- {line} -->", flush=True)
 
 
 if __name__ == "__main__":

@@ -7,8 +7,6 @@ import json
 from collections.abc import AsyncIterable, Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from pydantic import Field
-
 from .._context import Context
 from .._flow import Flow, Live, Response, Talk, Work, said
 from .._inputs import invalid
@@ -35,8 +33,6 @@ class RealtimeRequest(RequestModel):
     TASK: ClassVar[str] = "realtime"
     PATHS: ClassVar[tuple[str, ...]] = ("/v1/realtime",)
     WEBSOCKET: ClassVar[bool] = True
-
-    model: str = Field(min_length=1)
 
     @classmethod
     def suits(cls, server: ServerInfo) -> bool:
@@ -107,6 +103,8 @@ def _spoken(
 ) -> Flow[Transcript]:
     pcm = yield from Work(lambda: _pcm(rate))
     target = yield from context.find(RealtimeRequest, model)
+    if target.model is None:
+        raise invalid("model", "the server lists no models, so say which: a session begins with it")
     request = RealtimeRequest(model=target.model)
     session = _Session(pcm, Telling(tell, grammar_of(target)), tell)
     first = _event("session.update", model=request.model)
