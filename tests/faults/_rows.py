@@ -1,4 +1,8 @@
-"""The endpoints, each in one row: how it is called, on which server."""
+"""The endpoints, each in one row: how it is called, on which server.
+
+`realtime_transcription` has none: it talks while it listens, over a websocket, and is never sent
+again. Its faults are in tests/unit/endpoints/test_realtime_transcription.py.
+"""
 
 from __future__ import annotations
 

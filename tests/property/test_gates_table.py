@@ -37,6 +37,7 @@ PLAIN: dict[str, dict[str, object]] = {
     "TranslationRequest": {"file": b"fLaC", **LANGUAGE},
     "OCRRequest": {"messages": (MESSAGE,)},
     "SpeechChatRequest": {"messages": (MESSAGE,)},
+    "RealtimeRequest": {},
 }
 
 
@@ -168,6 +169,9 @@ CASES: dict[str, tuple[Fields, Fields]] = {
     ),
     "speech-long-glued": ({"duration": 30.01}, {"duration": 30.0}),
     "speech-whisper-prompt": ({"prompt": "p"}, {}),
+    "realtime-key": ({}, {}),
+    "realtime-one-token": ({}, {}),
+    "realtime-left": ({}, {}),
     "ocr-gibberish": ({}, {}),
     "ocr-template": ({}, {}),
     "ocr-repetition-detection": ({"repetition_detection": {"a": 1}}, {}),

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import AsyncGenerator, AsyncIterable, Iterable, Iterator, Mapping
+from contextlib import aclosing, contextmanager, suppress
 from itertools import chain
 from typing import Any
 
@@ -79,11 +79,12 @@ class Session:
 
     async def tell_async(self) -> None:
         """Say all that the caller gives."""
-        with self._answering():
-            async for item in _each(self._talk.items):
-                for message in self._made(item):
-                    if not await run_async(self._said(message)):
-                        return
+        async with aclosing(_each(self._talk.items)) as items:
+            with self._answering():
+                async for item in items:
+                    for message in self._made(item):
+                        if not await run_async(self._said(message)):
+                            return
 
     def _made(self, item: Any) -> Iterable[str]:
         return self._talk.rest() if item is _END else self._talk.add(item)
@@ -128,7 +129,7 @@ class Session:
             self._pool.hang_up(self._socket.connection)
 
 
-async def _each(items: Iterable[Any] | AsyncIterable[Any]) -> AsyncIterator[Any]:
+async def _each(items: Iterable[Any] | AsyncIterable[Any]) -> AsyncGenerator[Any, None]:
     """The items, and `_END`; those of a plain iterable are waited for in a thread."""
     if isinstance(items, AsyncIterable):
         async for item in items:

@@ -68,14 +68,16 @@ class WebSocket:
         return response
 
     def say(self, message: str, ends: float) -> Waiting[None]:
-        """Send one message, or nothing once the server has closed.
+        """Send one message.
 
         Raises:
-            OSError, LateError: The connection broke, or `ends` came.
+            OSError: The connection broke, or either side has ended it.
+            LateError: `ends` came.
         """
         with self._lock:
-            if self._is_open:
-                self._protocol.send_text(message.encode())
+            if not self._is_open:
+                raise self._closed()
+            self._protocol.send_text(message.encode())
         yield from self._sent(ends)
         self._moved = time.monotonic()
 
@@ -93,8 +95,7 @@ class WebSocket:
                 if not hear(message):
                     return
             if not self._is_open:
-                closed = self._protocol.close_rcvd or self._protocol.parser_exc
-                raise OSError(f"the server closed it: {closed}")
+                raise self._closed()
             late = min(self._moved + silence, ends)
             try:
                 yield from self._receive(min(late, time.monotonic() + PULSE))
@@ -116,6 +117,9 @@ class WebSocket:
     @property
     def _is_open(self) -> bool:
         return self._protocol.state.name == "OPEN"
+
+    def _closed(self) -> OSError:
+        return OSError(f"closed: {self._protocol.close_rcvd or self._protocol.parser_exc}")
 
     def _messages(self, parts: list[bytes]) -> Iterator[bytes]:
         """The messages that are whole; what has come of the next one stays in `parts`."""

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from ..errors import MediaError
 from .pieces import RATE
-from .reading import Sound
+from .reading import Sound, check_rate
 
 Block: TypeAlias = bytes | bytearray | memoryview | NDArray[np.generic]
 """Samples: 16-bit little-endian ones of one channel, or an array of shape (n,) or (n, channels)."""
@@ -32,9 +32,8 @@ class PCM:
         """
         import soxr
 
-        Sound((np.zeros(1), rate))
-        self._rate = rate
-        self._stream = soxr.ResampleStream(rate, RATE, 1, dtype="float32")
+        self._rate = check_rate(rate, "the blocks' rate")
+        self._stream = soxr.ResampleStream(self._rate, RATE, 1, dtype="float32")
         self._half = b""  # of a sample that a block ended in
         self.count, self.clipped = 0, 0
         self.warnings: dict[str, None] = {}

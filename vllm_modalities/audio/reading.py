@@ -75,7 +75,7 @@ class Sound:
 
         What that raises comes with the first block, or with the one in which the fault is.
         """
-        self.rate = _check_rate(rate, "the rate asked for")
+        self.rate = check_rate(rate, "the rate asked for")
         self.length: float | None = None
         self.count, self.clipped = 0, 0
         self.warnings: tuple[str, ...] = ()
@@ -108,7 +108,7 @@ class Sound:
         from .containers import Container
 
         with Container(given) as container:
-            native = _check_rate(container.rate, f"the rate of {given.name}")
+            native = check_rate(container.rate, f"the rate of {given.name}")
             self.length = container.length
             yield from self._resampled(container.blocks(), native, name=given.name)
             self.warnings += container.damage()
@@ -229,7 +229,7 @@ def _sound(given: Opened) -> SoundFile:
             f"{given.name} is {given.kind} that does not state its length, like one written to a "
             "pipe, and libsndfile cannot read it; write it to a file, or convert it to WAV."
         )
-    _check_rate(sound.samplerate, f"the rate of {given.name}")
+    check_rate(sound.samplerate, f"the rate of {given.name}")
     if sound.channels > CHANNELS:
         raise MediaError(f"{given.name} has {sound.channels} channels; {CHANNELS} are the most.")
     return sound
@@ -247,7 +247,7 @@ def _array(pair: tuple[object, ...]) -> tuple[NDArray[np.generic], int]:
     samples, rate = pair
     if isinstance(rate, np.ndarray):
         raise MediaError("(rate, samples) is SciPy's order: give (samples, rate).")
-    array, native = np.asarray(samples), _check_rate(rate, "the array's rate")
+    array, native = np.asarray(samples), check_rate(rate, "the array's rate")
     if array.ndim not in (1, 2) or (array.ndim == 2 and not 1 <= array.shape[1] <= CHANNELS):
         raise MediaError(
             f"an array of shape {array.shape} is no sound: give (n,) or (n, channels)."
@@ -269,7 +269,7 @@ def _blocks(array: NDArray[np.generic]) -> Iterator[NDArray[np.float32]]:
         yield single.reshape(len(block), -1)  # outside: another thread may ask for the next one
 
 
-def _check_rate(rate: object, what: str) -> int:
+def check_rate(rate: object, what: str) -> int:
     if not isinstance(rate, Integral) or int(rate) not in RATES:
         raise MediaError(f"{what} is {rate!r}; sound has {RATES[0]:,} to {RATES[-1]:,} Hz.")
     return int(rate)

@@ -10,7 +10,7 @@ import vllm_modalities
 from vllm_modalities import AsyncClient, Client
 
 LIFECYCLE = {"close", "with_options"}
-STREAMS = ["embed_iter", "ocr_iter", "stream_transcription"]
+STREAMS = ["embed_iter", "ocr_iter", "realtime_transcription", "stream_transcription"]
 METHODS = sorted(
     name
     for name in dir(Client)
