@@ -10,6 +10,7 @@ from .._context import Context
 from .._flow import Flow, Live, Response, Work
 from .._inputs import AudioURL, one_of, without
 from .._results import words
+from ..audio.languages import code_of
 from ..audio.sending import Piece, Pieces
 from ..audio.spoken import spoken
 from ..audio.transcript import Segment, Transcript
@@ -67,7 +68,7 @@ def stream_transcription(
     without(extra_body, ("stream", "response_format"))
     one_of("chunking", chunking, get_args(Chunking))
     fields = {
-        "language": language,
+        "language": code_of("language", language),
         "prompt": prompt,
         "hotwords": hotwords_of(hotwords),
         "temperature": temperature,

@@ -10,6 +10,7 @@ from .._context import Context
 from .._flow import Flow
 from .._many import OnError
 from .._progress import Progress
+from ..audio.languages import code_of
 from ._recording import Asked, Chunking, OnSegment, Timestamps, written
 from ._speech import SpeechRequest
 
@@ -68,8 +69,9 @@ def transcribe(
             or integers, rate in Hz. WAV, FLAC, OGG, Opus, MP3 and AIFF are read; M4A, MP4, WebM and
             MKV with the extra `media`. What is sent is 16 kHz mono FLAC.
         model: The served model's name; None is the one that is served.
-        language: Code as in ISO 639-1, such as `"en"`. None has the server find out, of a
-            recording of several pieces once for all of them, where the model can tell.
+        language: Code as in ISO 639-1, such as `"en"`, or English name, such as `"German"`. None
+            has the server find out, of a recording of several pieces once for all of them, where
+            the model can tell.
         prompt: Words that come before, or names that are hard to spell; models differ in whether
             they read it. Of one that is too long for the model the end is kept; one that would
             replace the model's own instruction is refused. It goes with every piece.
@@ -98,15 +100,15 @@ def transcribe(
         MediaError: There is no such file, or it holds no sound that can be read. Nothing is sent,
             unless the fault is behind the first minutes.
         ImportError: Reading the file takes the extra `media`.
-        InvalidRequestError: `journal` is in use or is another file; the model is known to tell no
-            speakers apart; or the recording is to go out whole, and is longer than the server
-            takes at once.
+        InvalidRequestError: `language` is none; `journal` is in use or is another file; the model
+            is known to tell no speakers apart; or the recording is to go out whole, and is longer
+            than the server takes at once.
         PartialFailureError: Some pieces failed.
 
     Source: vLLM 0.32.0 vllm/entrypoints/speech_to_text/transcription/protocol.py.
     """
     fields = {
-        "language": language,
+        "language": code_of("language", language),
         "prompt": prompt,
         "hotwords": hotwords_of(hotwords),
         "temperature": temperature,

@@ -11,6 +11,7 @@ from .._context import Context
 from .._flow import Flow
 from .._many import OnError
 from .._progress import Progress
+from ..audio.languages import code_of
 from ..errors import Finding, ModelUsageWarning
 from ..server import ServerInfo
 from ._recording import Asked, Chunking, OnSegment, Timestamps, written
@@ -83,16 +84,17 @@ def translate(
 
     Args:
         audio: As for `transcribe`.
-        to_language: Code of the language to write. Whisper writes English alone; Granite Speech,
-            GLM-ASR, Gemma 3n and Qwen3-ASR write others too.
+        to_language: Code, or English name, of the language to write. Whisper writes English alone;
+            Granite Speech, GLM-ASR, Gemma 3n and Qwen3-ASR write others too.
         model: The served model's name; None is the one that is served.
-        language: Code of the language that is spoken; None lets the model find out.
+        language: Code, or English name, of the language that is spoken; None lets the model find
+            out.
         prompt, hotwords, temperature, timestamps, chunking: As for `transcribe`.
         journal, progress, on_segment, on_error: As for `transcribe`.
         extra_body: Further fields of the request.
 
     Returns:
-        The translation; `.language` is `to_language`.
+        The translation; `.language` is the code of `to_language`.
 
     Raises:
         InvalidRequestError: The model cannot write that language; or as for `transcribe`, as
@@ -100,10 +102,11 @@ def translate(
 
     Source: vLLM 0.32.0 vllm/entrypoints/speech_to_text/translation/protocol.py.
     """
+    target = code_of("to_language", to_language)
     fields = {
-        "language": language,
+        "language": code_of("language", language),
         # "en" is every model's own default, and Whisper knows no other.
-        "to_language": None if to_language == "en" else to_language,
+        "to_language": None if target == "en" else target,
         "prompt": prompt,
         "hotwords": hotwords_of(hotwords),
         "temperature": temperature,
@@ -122,4 +125,4 @@ def translate(
     heard = yield from written(
         context, TranslationRequest, TranscriptionRequest, audio, fields, asked
     )
-    return replace(heard, language=to_language)
+    return replace(heard, language=target)

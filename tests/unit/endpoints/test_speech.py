@@ -17,7 +17,9 @@ from vllm_modalities import (
     TranslationRequest,
     VLLMModalitiesWarning,
 )
+from vllm_modalities.audio.languages import CODES, code_of
 from vllm_modalities.endpoints.send import send
+from vllm_modalities.server import ServerInfo
 
 TONE = (0.5 * np.sin(np.arange(4_000)) * 32_767).astype(np.int16)
 SOUND = (TONE, 16_000)  # a quarter of a second
@@ -150,13 +152,57 @@ def test_a_language_that_the_model_cannot_write_is_refused(talk) -> None:
 
 
 @METHODS
-@pytest.mark.parametrize("wrong", ["EN", "english", "", "e", "en-us", "12"])
-def test_what_is_no_code_of_a_language_is_refused(talk, method, wrong) -> None:
+@pytest.mark.parametrize(
+    ("wrong", "near"),
+    [
+        *(("", ""), ("e", ""), ("12", ""), ("Klingon", "")),
+        *(("en-us", "did you mean 'en'?"), ("pt_BR", "did you mean 'pt'?")),
+        *(("Germn", "'german'"), ("spanisch", "'spanish'"), ("Finish", "'finnish'")),
+    ],
+)
+def test_what_is_no_language_is_refused_with_what_comes_near(talk, method, wrong, near) -> None:
     server = speech()
-    with pytest.raises(InvalidRequestError, match="ISO 639-1") as caught:
+    with pytest.raises(InvalidRequestError, match="ISO 639") as caught:
         getattr(talk(server), method)(SOUND, language=wrong)
+    assert near in str(caught.value)
+    assert ("did you mean" in str(caught.value)) is bool(near)
     assert {finding.field for finding in caught.value.findings} == {"language"}
     assert server.posts == []
+
+
+@METHODS
+@pytest.mark.parametrize(
+    ("given", "code"),
+    [
+        *(("German", "de"), ("french", "fr"), ("EN", "en"), (" Haitian  Creole ", "ht")),
+        *(("mandarin", "zh"), ("Cantonese", "yue")),
+    ],
+)
+def test_a_language_may_be_given_by_its_english_name(talk, method, given, code) -> None:
+    server = speech()
+    transcript = getattr(talk(server), method)(SOUND, language=given)
+    assert server.posts[0].fields["language"] == [code]
+    if method == "transcribe":
+        assert transcript.language == code
+
+
+def test_a_translation_s_language_may_be_given_by_its_english_name(talk) -> None:
+    server = speech()
+    assert talk(server).translate(SOUND, to_language="English").language == "en"
+    assert talk(server).translate(SOUND, to_language="German").language == "de"
+    assert [sent.fields.get("to_language") for sent in server.posts] == [None, ["de"]]
+
+
+def test_every_code_is_given_by_one_name_at_least() -> None:
+    assert {code_of("language", name) for name in CODES} == set(CODES.values())
+    assert len(set(CODES.values())) == 100
+
+
+@REQUESTS
+@pytest.mark.parametrize("wrong", ["EN", "english", "", "en-us"])
+def test_a_request_takes_codes_alone(kind, wrong) -> None:
+    (finding,) = kind(file=b"fLaC", language=wrong).validate_for(ServerInfo())
+    assert (finding.code, finding.severity) == ("language", "error")
 
 
 @METHODS
