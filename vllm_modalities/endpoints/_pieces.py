@@ -95,12 +95,7 @@ class Ear:
 
     def language(self, piece: Piece) -> Flow[str | None]:
         """The language of a piece, as the server tells it; None if it does not."""
-
-        def told(piece: Piece) -> Flow[Heard]:
-            (outcome,) = yield from Together([self._verbose(piece)])
-            return Heard(language=outcome.language) if isinstance(outcome, Heard) else Heard()
-
-        return (yield from self._once(piece, "language", told)).language
+        return (yield from self._once(piece, "language", self._verbose)).language
 
     def _once(self, piece: Piece, wanted: str, ask: Callable[[Piece], Flow[Heard]]) -> Flow[Heard]:
         """What the journal has of a piece, or else what `ask` gives, which is noted there."""

@@ -18,7 +18,7 @@ from .._results import words
 from ..audio.reading import AudioSource
 from ..audio.sending import Piece, Pieces
 from ..audio.transcript import Segment, Transcript
-from ..errors import VLLMModalitiesError
+from ..errors import BadRequestError, InvalidRequestError, VLLMModalitiesError
 from ._asking import fitted, format_of
 from ._chat_speech import chats, hearing
 from ._fetching import fetched
@@ -137,7 +137,12 @@ def _given(fields: Mapping[str, Any], name: str) -> bool:
 def _language(detector: Ear, ahead: Sequence[Piece], joins: Joins) -> Flow[str | None]:
     """The language of that one of the first pieces which sounds most like speech."""
     piece = max(ahead, key=lambda one: one.lively)
-    language = yield from detector.language(piece)
+    (language,) = yield from Together([detector.language(piece)])
+    if isinstance(language, BadRequestError | InvalidRequestError):
+        return None  # this model or release tells none
+    if isinstance(language, VLLMModalitiesError):
+        joins.doubts.append(f"no language was heard in {span(piece)}, and none sent: {language}")
+        return None
     if language is not None:
         joins.doubts.append(
             f"language={language!r} was heard in {span(piece)} and sent with every piece"

@@ -10,6 +10,7 @@ from .._context import Context
 from .._flow import Flow, Live, Response, Work
 from .._inputs import AudioURL, one_of, without
 from .._results import words
+from ..audio.doubts import doubt
 from ..audio.languages import code_of
 from ..audio.sending import Piece, Pieces
 from ..audio.spoken import spoken
@@ -45,8 +46,8 @@ def stream_transcription(
     """Write down what is said in a recording, and tell the words as the model writes them.
 
     It is cut as for `transcribe`, of any length, and its pieces are sent one after another. Words
-    are told at once, so they are neither checked nor asked for again. Leaving the loop, or closing
-    the iterator, closes the connection, and the server stops.
+    are told at once, so none are asked for again: what is doubtful is on `.warnings`. Leaving the
+    loop, or closing the iterator, closes the connection, and the server stops.
 
     Args:
         audio: As for `transcribe`, or an iterator of the bytes of a file, part by part;
@@ -55,7 +56,8 @@ def stream_transcription(
 
     Returns:
         An iterator of text, an async iterator from `AsyncClient`: joined, it is the whole text.
-        `.result` is the Transcript then; its `.warnings` say where the model came to its limit.
+        `.result` is the Transcript then; its `.warnings` say where the model came to its limit, and
+        where it wrote nothing, too much or the same again and again.
 
     Raises:
         MediaError, InvalidRequestError: As for `transcribe`; both when the first text is asked for.
@@ -123,6 +125,8 @@ def _heard(last: Listener, response: Response, piece: Piece, grammar: Grammar) -
         for place, reason in enumerate(last.reasons, 1)
         if reason != "stop"
     )
+    wrong = doubt(found.text, seconds=piece.seconds, voiced=piece.voiced)
+    doubts = found.doubts + cut + (() if wrong is None else (wrong,))
     one = (Segment(0.0, piece.seconds, found.text),) if found.text else ()
     notes, content = words(response.findings), (response.content,)
-    return Heard(found.segments or one, None, found.doubts + cut, notes, content)
+    return Heard(found.segments or one, None, doubts, notes, content)

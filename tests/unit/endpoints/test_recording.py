@@ -209,6 +209,27 @@ def test_on_a_release_that_refuses_to_tell_the_language_nothing_is_guessed() -> 
     assert transcript.language is None
 
 
+def test_a_language_that_could_not_be_asked_for_is_told_and_asked_for_when_it_goes_on(
+    tmp_path, talk
+) -> None:
+    journal = tmp_path / "journal"
+
+    def breaks(fields: dict[str, Any], _: list[str], answer: Answer) -> Answer:
+        return status(500, "no")(answer) if fields["response_format"] != "json" else answer
+
+    first, second = Hearing(hears=breaks), Hearing(language="de")
+    transcript = talk(first).transcribe((LONG, RATE), journal=journal)
+    assert transcript.text.split() == ALL
+    assert {fields.get("language") for fields, _ in first.forms} == {None}
+    assert any("no language was heard in" in warning for warning in transcript.warnings)
+    transcript = talk(second).transcribe((LONG, RATE), journal=journal)
+    assert transcript.language == "de"
+    forms = [fields["response_format"] for fields, _ in second.forms]
+    assert forms.count("verbose_json") == 1
+    again = talk(second).transcribe((LONG, RATE), journal=journal)
+    assert (again.text, len(second.forms)) == (transcript.text, len(forms))
+
+
 def looping(times: int) -> Any:
     """The first piece is a loop, in its first so many answers."""
     left = [times]

@@ -102,6 +102,19 @@ def test_each_chunk_s_own_end_is_not_the_end(talk) -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [(" again" * 40, "again and again"), (" abcdefgh" * 12, "abcdefgh"), ("x" * 90, "0.2 s")],
+)
+def test_what_is_doubtful_is_told_though_it_is_not_asked_for_again(talk, words, said) -> None:
+    server = streaming(event(words, "stop") + END)
+    _, whole = read(talk(server))
+    (warning,) = whole.warnings
+    assert warning.startswith("0.0 to 0.2 s: ")
+    assert said in warning
+    assert len(server.posts) == 1
+
+
 def test_silence_is_no_piece(talk) -> None:
     pieces, whole = read(talk(streaming(event("", "stop") + END)))
     assert (pieces, whole.text, whole.segments) == ([], "", ())
