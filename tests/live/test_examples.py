@@ -27,6 +27,7 @@ MORE = (
     "embed-tokens",
     "classify",
     "qwen3-embed",
+    "realtime",
 )  # which pages and examples name by their addresses
 
 pytestmark = [
