@@ -43,6 +43,7 @@ from vllm_modalities._sniff import sniff
 from vllm_modalities._transport.http1 import H11Reader, MalformedError, ToolsReader
 from vllm_modalities.audio import reading as sounds
 from vllm_modalities.audio import spoken as speaking
+from vllm_modalities.audio.pcm import PCM
 from vllm_modalities.audio.transcript import Segment
 from vllm_modalities.documents import pdf as pdfs
 from vllm_modalities.documents import reading as images
@@ -51,6 +52,8 @@ from vllm_modalities.documents.grammars import GRAMMARS, grounding
 from vllm_modalities.documents.preparing import Frame
 from vllm_modalities.documents.repetition import repeated_tail
 from vllm_modalities.documents.sources import source_of
+from vllm_modalities.endpoints._listening import Telling
+from vllm_modalities.endpoints.realtime_transcription import _Session
 from vllm_modalities.server import ServerInfo, ServerVersion
 from vllm_modalities.vectors import decode
 from vllm_modalities.vectors.listing import EmbeddingList, sliced
@@ -334,6 +337,24 @@ def http(data: bytes) -> None:
                 reader.came(memoryview(b""))
         assert len(reader.body) <= len(raw)
         assert not reader.done or 200 <= reader.status <= 999
+
+
+@target
+def session(data: bytes) -> None:
+    """Each line is a message of a realtime server; the first byte says how the model writes."""
+    told: list[str] = []
+
+    def tell(text: str) -> bool:
+        told.append(text)
+        return True
+
+    telling = Telling(tell, (None, "asr_text", "diarized")[data[0] % 3 if data else 0])
+    heard = _Session(PCM(16_000), telling, tell)
+    for message in data[1:].split(b"\n"):
+        if not heard.hear(message):
+            break
+    with suppress(VLLMModalitiesError):
+        assert heard.text(Response(101, {}, b"")) == "".join(told)
 
 
 @target
