@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +23,7 @@ ENOUGH = 20  # frames; longer pauses are no better to cut at
 OVERLAP = 2 * SECOND  # frames that two pieces share where there was no pause
 MEMORY = 60 * SECOND  # frames that the lines are drawn from
 DARK = -100.0  # dB, the level of digital silence
+SPEECH, HUSH = 0.5, 0.35  # probabilities; those of Silero's own example
 FAINT = -35.0  # dB below full scale; what is louder is never taken for silence
 
 Samples = NDArray[np.float32]
@@ -52,8 +54,24 @@ class Stretch:
     lively: float = 0.0
 
 
+class Voice(Protocol):
+    """Tells where somebody speaks in a recording that it hears in order, once."""
+
+    def hear(self, samples: Samples) -> None:
+        """Go on with what comes next."""
+        ...
+
+    def speech(self, start: int, frames: int) -> Levels:
+        """The probability of speech in so many frames, from a sample on that it has heard."""
+        ...
+
+
 def stretches(
-    blocks: Iterator[Samples], *, longest: float | None, overlap: bool = True
+    blocks: Iterator[Samples],
+    *,
+    longest: float | None,
+    overlap: bool = True,
+    voice: Voice | None = None,
 ) -> Iterator[Stretch]:
     """The whole recording in order: pieces of at most `longest` seconds, and silence between them.
 
@@ -61,13 +79,15 @@ def stretches(
         blocks: Samples at 16 kHz, in parts of any size.
         longest: At least 5; None leaves the recording whole.
         overlap: Whether a piece begins inside the last one where nobody pauses.
+        voice: Tells where somebody speaks; without it, loudness does.
     """
     if longest is None:
         whole = np.concatenate(list(blocks))
         level = levels(whole)
         yield _measured(Stretch(0, whole), level, level >= _lines(level)[1])
         return
-    yield from _Cutter(blocks, int(longest * SECOND), OVERLAP if overlap else 0).stretches()
+    cutter = _Cutter(blocks, int(longest * SECOND), OVERLAP if overlap else 0, voice)
+    yield from cutter.stretches()
 
 
 def halves(samples: Samples) -> tuple[Samples, Samples]:
@@ -131,8 +151,14 @@ def _pause(quiet: NDArray[np.bool_], low: int, high: int) -> int | None:
 class _Cutter:
     """Holds as much of a recording as is needed to see where to cut it."""
 
-    def __init__(self, blocks: Iterator[Samples], longest: int, shared: int) -> None:
-        self._blocks, self._longest, self._shared = blocks, longest, shared
+    def __init__(
+        self,
+        blocks: Iterator[Samples],
+        longest: int,
+        shared: int,
+        voice: Voice | None,
+    ) -> None:
+        self._blocks, self._longest, self._shared, self._voice = blocks, longest, shared, voice
         # No more is looked at, however much is there: the same sound gives the same pieces.
         self._seen = (longest + LONG) * FRAME
         self._buffer: Samples = np.empty(0, np.float32)
@@ -143,14 +169,21 @@ class _Cutter:
     def stretches(self) -> Iterator[Stretch]:
         while self._fill():
             level = levels(self._buffer[: self._seen])
-            pause, silence = _lines(np.concatenate((self._past, level)))
-            voiced = level >= silence
+            voiced, quiet = self._heard(level)
             dark = self._leading(voiced)
             if dark:
                 yield self._taken(dark, level, np.zeros_like(voiced))
                 continue
-            end, shared = self._end(voiced, level < pause)
+            end, shared = self._end(voiced, quiet)
             yield self._taken(end, level, voiced, shared)
+
+    def _heard(self, level: Levels) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+        """The frames in which somebody may speak, and those that may be pauses."""
+        if self._voice is not None:
+            speech = self._voice.speech(self._start, len(level))
+            return speech >= SPEECH, speech < HUSH
+        pause, silence = _lines(np.concatenate((self._past, level)))
+        return level >= silence, level < pause
 
     def _fill(self) -> bool:
         """Have more than a piece at hand, or all that is left; whether there is something new."""
@@ -158,6 +191,8 @@ class _Cutter:
         while count < self._seen and (block := next(self._blocks, None)) is not None:
             parts.append(block)
             count += len(block)
+            if self._voice is not None:
+                self._voice.hear(block)
         self._buffer = np.concatenate(parts)
         return count > self._overlap
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import chain
 
 from ..errors import MediaError
-from .pieces import RATE, Samples, Stretch, Voices, stretches
+from .pieces import RATE, Samples, Stretch, Voice, Voices, stretches
 from .reading import AudioSource, Sound, Waveform, encode
 
 
@@ -68,14 +68,16 @@ class Pieces:
         """
         self._blocks = chain([next(self._blocks)], self._blocks)
 
-    def cut(self, longest: float | None, *, overlap: bool = True) -> None:
+    def cut(
+        self, longest: float | None, *, overlap: bool = True, voice: Voice | None = None
+    ) -> None:
         """Make pieces of at most `longest` seconds; None sends everything as one.
 
         Args:
-            overlap: As for `stretches`.
+            overlap, voice: As for `stretches`.
         """
         self._whole = longest is None
-        self._stretches = stretches(self._blocks, longest=longest, overlap=overlap)
+        self._stretches = stretches(self._blocks, longest=longest, overlap=overlap, voice=voice)
 
     def take(self) -> Piece | None:
         """The next piece; None after the last, and where there is a fault."""

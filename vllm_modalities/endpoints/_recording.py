@@ -18,6 +18,7 @@ from .._results import words
 from ..audio.reading import AudioSource
 from ..audio.sending import Piece, Pieces
 from ..audio.transcript import Segment, Transcript
+from ..audio.voice import Silero
 from ..errors import BadRequestError, InvalidRequestError, VLLMModalitiesError
 from ._asking import fitted, format_of
 from ._chat_speech import chats, hearing
@@ -31,7 +32,7 @@ CLIP = 30.0  # s; what a model that nothing is known of hears at once
 SERVED = 600.0  # s; VLLM_MAX_AUDIO_DECODE_DURATION_S in vllm/envs.py, from 0.24.0
 
 Timestamps = Literal["segment"] | None
-Chunking = Literal["client", "server"]
+Chunking = Literal["client", "vad", "server"]
 OnSegment = Callable[[Segment], object]
 
 
@@ -84,7 +85,7 @@ def written(
         prompt, notes = yield from fitted(target, fields.get("prompt"))
         fields = {**fields, "prompt": prompt}
         form = format_of(target, asked.diarize)
-        pieces.cut(longest(target) if asked.chunking == "client" else None)
+        yield from Work(lambda: cut(pieces, target, asked.chunking))
         ahead = yield from Work(lambda: _ahead(pieces))
         joins = Joins(asked.on_segment, words(notes))
         tells = _tells(target)
@@ -110,6 +111,13 @@ def written(
     count = pieces.count + (pieces.fault is not None)
     settled = settle(transcript, failures, on_error=asked.on_error, count=count)
     return replace(settled, failures=tuple(failures))
+
+
+def cut(pieces: Pieces, target: Target, chunking: Chunking, *, overlap: bool = True) -> None:
+    """Begin to cut as is asked; ImportError where that takes an extra."""
+    voice = Silero() if chunking == "vad" else None
+    most = None if chunking == "server" else longest(target)
+    pieces.cut(most, overlap=overlap, voice=voice)
 
 
 def longest(target: Target) -> float:

@@ -22,7 +22,7 @@ from ._hearing import grammar_of, request_of
 from ._joins import Joins
 from ._listening import Listener, Telling
 from ._pieces import Heard
-from ._recording import Chunking, longest
+from ._recording import Chunking, cut
 from .transcribe import TranscriptionRequest, hotwords_of
 
 if TYPE_CHECKING:
@@ -100,7 +100,7 @@ def _streamed(
         target = yield from hearing(context, TranscriptionRequest, model)
         prompt, notes = yield from fitted(target, fields["prompt"])
         # No word may be told twice, so pieces do not overlap.
-        pieces.cut(longest(target) if chunking == "client" else None, overlap=False)
+        yield from Work(lambda: cut(pieces, target, chunking, overlap=False))
         joins = Joins(None, words(notes))
         telling = Telling(tell, grammar_of(target))
         while (piece := (yield from Work(pieces.take))) is not None:

@@ -82,7 +82,8 @@ def transcribe(
         timestamps: `"segment"` asks the model for timed segments; None makes one segment a piece.
         diarize: Tell speakers apart, in `.segments`: `.speaker` is the model's label, which is
             one of its piece's own. MOSS-Transcribe-Diarize does.
-        chunking: `"server"` sends the recording whole, as long as the server takes it.
+        chunking: `"vad"` cuts where Silero's voice detector (the extra `vad`) hears nobody, not
+            where it is quiet; `"server"` sends the recording whole, as long as the server takes it.
         journal: A file for finished pieces: the same call after a kill sends none of them again.
         progress: True draws a bar; a function is called with the whole seconds of sound that are
             done, and how many there are, or None where the file does not tell.
@@ -99,7 +100,7 @@ def transcribe(
     Raises:
         MediaError: There is no such file, or it holds no sound that can be read. Nothing is sent,
             unless the fault is behind the first minutes.
-        ImportError: Reading the file takes the extra `media`.
+        ImportError: Reading the file takes the extra `media`, or cutting it the extra `vad`.
         InvalidRequestError: `language` is none; `journal` is in use or is another file; the model
             is known to tell no speakers apart; or the recording is to go out whole, and is longer
             than the server takes at once.
