@@ -1,7 +1,7 @@
 """Where speech in noise is cut: by loudness, and by Silero's voice detector.
 
-`PYTHONPATH=tests/live python benchmarks/cutting_noise.py`; espeak-ng speaks. A cut inside a sentence
-may cost a word; speech that is in no piece costs all of it.
+`PYTHONPATH=tests/live python benchmarks/cutting_noise.py`; espeak-ng speaks. A cut inside a
+sentence may cost a word; speech that is in no piece costs all of it.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def main() -> None:
                 began = time.process_time()
                 voice = Silero() if by == "voice" else None
                 blocks = iter(np.array_split(mixed, len(mixed) // RATE))
-                found = [one for one in stretches(blocks, longest=LONGEST, voice=voice)]
+                found = list(stretches(blocks, longest=LONGEST, voice=voice))
                 pace = len(mixed) / RATE / (time.process_time() - began)
                 pieces = [one for one in found if one.voiced]
                 row = (len(pieces), inside(pieces, spans), f"{unsent(pieces, spans):.1f} s")

@@ -161,7 +161,8 @@ def test_blocks_with_nothing_in_them_begin_nothing(listen) -> None:
     assert (texts, whole.text, whole.segments, whole.duration) == ([], "", (), 0.0)
     assert whole.warnings == ("nothing was sent: there was no sound in the blocks",)
     assert server.closed.wait(20)
-    assert server.events == [{"type": "session.update", "model": MODEL}]
+    # The server may learn that the session is over before it reads how it began.
+    assert server.events in ([], [{"type": "session.update", "model": MODEL}])
 
 
 def test_a_server_that_ends_before_all_is_said_is_told_of(listen) -> None:
