@@ -68,8 +68,8 @@ def triggering(gate) -> tuple[object, ModelInfo]:
     words = re.findall(r"'([^']*)'", gate.when.words)
     value = first([*CANDIDATES, *words], gate.when.holds)
     profile = first([UNKNOWN, *PROFILES], gate.models.holds)
-    fields = {"model": "m", "extra_body": None, "limits": lambda *_: ()}
-    kind = type(gate.requests[0], (), fields | {gate.reads or gate.field: value})
+    fields = {gate.reads or gate.field: value, "extra_body": None, "limits": lambda *_: ()}
+    kind = type(gate.requests[0], (), fields | {"model": "m"})
     return kind(), ModelInfo("m", profile=profile)
 
 
