@@ -11,7 +11,7 @@ from ..errors import MediaError
 from .pieces import RATE
 from .reading import Sound, check_rate
 
-Block: TypeAlias = bytes | bytearray | memoryview | NDArray[np.generic]
+SoundBlock: TypeAlias = bytes | bytearray | memoryview | NDArray[np.generic]
 """Samples: 16-bit little-endian ones of one channel, or an array of shape (n,) or (n, channels)."""
 
 
@@ -38,7 +38,7 @@ class PCM:
         self.count, self.clipped = 0, 0
         self.warnings: dict[str, None] = {}
 
-    def add(self, block: Block) -> bytes:
+    def add(self, block: SoundBlock) -> bytes:
         """As much as `block` completes.
 
         Raises:
@@ -59,7 +59,7 @@ class PCM:
             self.warnings["the last block ended inside a sample, which is left out"] = None
         return self._written(np.empty(0, np.float32), last=True)
 
-    def _samples(self, block: Block) -> NDArray[np.generic]:
+    def _samples(self, block: SoundBlock) -> NDArray[np.generic]:
         if isinstance(block, np.ndarray):
             return block
         if not isinstance(block, bytes | bytearray | memoryview):

@@ -19,7 +19,7 @@ from ._hearing import grammar_of
 from ._listening import Telling
 
 if TYPE_CHECKING:
-    from ..audio.pcm import PCM, Block
+    from ..audio.pcm import PCM, SoundBlock
 
 PART = 32_000  # bytes of a message, a second; uvicorn takes no message above 16 MiB
 
@@ -50,7 +50,7 @@ class _Event(AnswerModel):
 def realtime_transcription(
     context: Context,
     /,
-    blocks: Iterable[Block] | AsyncIterable[Block],
+    blocks: Iterable[SoundBlock] | AsyncIterable[SoundBlock],
     *,
     rate: int = 16_000,
     model: str | None = None,
@@ -142,7 +142,7 @@ class _Session:
         self._ended_at: int | None = None  # samples; the server did, before it had heard all
         self.answers: list[bytes] = []
 
-    def add(self, block: Block) -> Iterator[str]:
+    def add(self, block: SoundBlock) -> Iterator[str]:
         """The messages of one block; the first one has the server begin."""
         return self._messages(self._pcm.add(block))
 
