@@ -146,6 +146,7 @@ HUB = {
     "RedHatAI/whisper-large-v3-turbo-quantized.w8a8": "Whisper turbo",
     "RedHatAI/whisper-large-v3-turbo-quantized.w4a16": "Whisper turbo",
     "mistralai/Voxtral-Mini-3B-2507": "Voxtral",
+    "mistralai/Voxtral-Mini-4B-Realtime-2602": "Voxtral Realtime",
     "Qwen/Qwen3-ASR-1.7B": "Qwen3-ASR",
     "Qwen/Qwen3-Omni-30B-A3B-Instruct": "Qwen3-Omni",
     "ibm-granite/granite-speech-3.3-8b": "Granite Speech",
