@@ -65,7 +65,7 @@ class Hearing(FakeVLLM):
     model: str = "whisper-base"
     hears: Callable[[dict[str, Any], list[str], Answer], Answer] = lambda _fields, _words, a: a
     lost: int = 0
-    language: str = "en"
+    language: str | None = "en"
     forms: list[tuple[dict[str, Any], list[str]]] = field(default_factory=list)
 
     def answer(self, sent: Sent) -> Answer:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from vllm_modalities.audio.joining import joined, snapped, stitched, with_tail
@@ -39,6 +39,7 @@ def blocks_of(sound: np.ndarray, size: int) -> list[np.ndarray]:
 
 @settings(max_examples=60, deadline=None)
 @given(parts=PARTS, seed=st.integers(0, 9), size=st.sampled_from([997, 40_000, 262_144]))
+@example(parts=[(4.0, -50), (4.0, -70), (1.0, -10)], seed=0, size=997)  # silent in an overlap
 def test_pieces_and_silences_cover_the_sound_exactly(parts, seed, size) -> None:
     sound = recording(parts, seed)
     found = list(stretches(iter(blocks_of(sound, size)), longest=LONGEST))

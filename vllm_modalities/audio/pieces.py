@@ -175,7 +175,8 @@ class _Cutter:
                 yield self._taken(dark, level, np.zeros_like(voiced))
                 continue
             end, shared = self._end(voiced, quiet)
-            yield self._taken(end, level, voiced, shared)
+            # Not before the end of what was given already, or that would be given a third time.
+            yield self._taken(max(end, self._overlap // FRAME), level, voiced, shared)
 
     def _heard(self, level: Levels) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
         """The frames in which somebody may speak, and those that may be pauses."""

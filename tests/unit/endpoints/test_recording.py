@@ -209,6 +209,13 @@ def test_on_a_release_that_refuses_to_tell_the_language_nothing_is_guessed() -> 
     assert transcript.language is None
 
 
+def test_a_server_that_does_not_say_what_it_heard_is_sent_no_language() -> None:
+    server = Hearing(language=None)
+    transcript = hear(server, language=None)
+    assert {fields.get("language") for fields, _ in server.forms} == {None}
+    assert (transcript.language, transcript.warnings) == (None, ())
+
+
 def test_a_language_that_could_not_be_asked_for_is_told_and_asked_for_when_it_goes_on(
     tmp_path, talk
 ) -> None:
