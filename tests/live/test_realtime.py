@@ -12,7 +12,7 @@ import pytest
 from vllm_modalities import AsyncClient, Client, UnsupportedTaskError
 from vllm_modalities._rig import Rig
 
-pytestmark = pytest.mark.servers("realtime", "whisper-base")
+pytestmark = pytest.mark.servers("realtime")
 NOISE = np.random.default_rng(0).normal(0, 0.1, 12 * 16_000).astype(np.float32)
 STRETCH = 5.0  # s that Qwen3-ASR hears at once
 
@@ -64,6 +64,7 @@ def test_a_session_that_is_left_leaves_the_server_free(servers: Rig) -> None:
     over.set()
 
 
+@pytest.mark.servers("whisper-base")
 def test_a_server_without_the_route_is_found_out(servers: Rig) -> None:
     refused = pytest.raises(UnsupportedTaskError, match="has no route /v1/realtime")
     with Client({"realtime": servers["whisper-base"].base_url}) as client, refused:
