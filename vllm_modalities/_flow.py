@@ -139,9 +139,7 @@ class Talk:
 
     Attributes:
         items: The caller's, taken as they come; for `AsyncClient`, an async iterable will do too.
-        first: What is said before them.
-        add: What one of them is, in messages.
-        rest: What is said after the last one.
+        first, add, rest: The messages before them, of one of them, and after the last.
     """
 
     items: Iterable[Any] | AsyncIterable[Any]
@@ -169,8 +167,7 @@ class Request(Step[Response]):
             whose answer may also say where it has moved to (3xx).
         resend: How many times it was sent before, to this or another server.
         call: The call that it belongs to, where calls are watched.
-        talk: Makes it a websocket: `hear` hears message after message then, and `b""` now and then;
-            `timeout` bounds the silence between two messages, whoever says them.
+        talk: Makes it a websocket, whose messages `hear` hears; `timeout` bounds the silence then.
     """
 
     method: str

@@ -154,9 +154,7 @@ class _Own:
         exchange = Exchange(head.origin, head.of(body, traced), body, ends, request.hear)
         return Call(request, head.hide), exchange
 
-    def session(
-        self, request: Request, borrowed: object, traced: Mapping[str, str]
-    ) -> Session:
+    def session(self, request: Request, borrowed: object, traced: Mapping[str, str]) -> Session:
         """A websocket, which only these connections carry."""
         if borrowed is not None:
             raise invalid(
