@@ -12,6 +12,7 @@ from ._profile import (
     RerankProfile,
     ScoreForm,
     SpeechProfile,
+    Steps,
     profile_of,
 )
 from .embedders import EMBEDDERS
@@ -42,5 +43,6 @@ __all__ = [
     "RerankProfile",
     "ScoreForm",
     "SpeechProfile",
+    "Steps",
     "profile_of",
 ]

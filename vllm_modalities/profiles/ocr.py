@@ -24,6 +24,7 @@ _DEEPSEEK_FACTS = OCRProfile(
         "locate": "Locate <|ref|>{phrase}<|/ref|> in the image.",
     },
     placeholder="<image>",
+    instead={"markdown": "text"},
     vllm_xargs={"ngram_size": 30, "window_size": 90, "whitelist_token_ids": _CELLS},
     skip_special_tokens=False,  # the boxes stand between special tokens
     grammar="grounding",
@@ -32,7 +33,7 @@ _DEEPSEEK_FACTS = OCRProfile(
     seen="deepseek-ai/DeepSeek-OCR run_dpsk_ocr_image.py",
     sources=cite(
         {
-            f"{DEEPSEEK}config.py": "prompts placeholder",
+            f"{DEEPSEEK}config.py": "prompts placeholder instead",
             "source: vllm-project/recipes DeepSeek/DeepSeek-OCR.md": (
                 "vllm_xargs skip_special_tokens"
             ),
@@ -110,6 +111,8 @@ DOTS_OCR = Profile(
         placeholder="<|img|><|imgpad|><|endofimg|>",
         prefix="<|img|><|imgpad|><|endofimg|>",
         sampling={"temperature": 0.1, "top_p": 0.9},
+        # "Consider using alternative prompts", of dots and underscores that are repeated endlessly.
+        instead={"markdown": "text"},
         grammar="layout-json",
         grammars={"text": "plain"},
         image=ImageRule(pixels=(3136, 11_289_600), multiple=28, ratio=200),
@@ -118,6 +121,7 @@ DOTS_OCR = Profile(
         sources=cite(
             {
                 "source: rednote-hilab/dots.ocr dots_ocr/utils/prompts.py": "prompts",
+                "source: rednote-hilab/dots.ocr README.md": "instead",
                 f"{VLLM}model_executor/models/dots_ocr.py": "placeholder prefix",
                 "source: rednote-hilab/dots.ocr@36d7248": "sampling grammar grammars image dpi",
                 "source: docling-project/docling tests/data/json_dots/dots_list.json": "seen",

@@ -69,13 +69,14 @@ OLMOCR_ = Profile(
         prompts={"markdown": OLMOCR},
         placeholder=_QWEN_IMAGE,
         sampling={"temperature": 0.1},
+        ladder=(0.2, 0.3, 0.5, 0.8),
         grammar="front-matter",
         image=ImageRule(longest=1288),
         seen="allenai/olmocr tests/test_pipeline.py",
         sources=cite(
             {
                 "source: allenai/olmocr olmocr/prompts/prompts.py": "prompts grammar",
-                "source: allenai/olmocr@f7cfe4c olmocr/pipeline.py": "sampling image",
+                "source: allenai/olmocr@f7cfe4c olmocr/pipeline.py": "sampling ladder image",
                 f"{VLLM}model_executor/models/qwen2_5_vl.py": "placeholder",
                 "source: allenai/olmocr tests/test_pipeline.py": "seen",
             }
@@ -112,6 +113,7 @@ GENERIC_OCR = OCRProfile(
         "figure": "Describe this figure for a reader who cannot see it, with the words and numbers"
         " in it.",
     },
+    instead={"markdown": "text"},
     sources={},
 )
 """How a model is asked that no profile knows, where the caller maps a server to reading pages."""

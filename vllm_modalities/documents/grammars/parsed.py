@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 
 from ..blocks import Block, Box, figure_path, is_figure
 
@@ -29,6 +29,7 @@ class Parsed:
         text: The same without figures and without marks of markdown and HTML.
         warnings: What was dropped, repaired or doubtful.
         rotation: Degrees clockwise that the model says the page must be turned by to be upright.
+        turns: The same for blocks that lie otherwise than the page, by their order.
     """
 
     blocks: tuple[Block, ...]
@@ -36,6 +37,7 @@ class Parsed:
     text: str
     warnings: tuple[str, ...] = ()
     rotation: int = 0
+    turns: Mapping[int, int] = field(default_factory=dict)
 
 
 class Doubts:
@@ -72,11 +74,13 @@ class Piece:
         type: The model's own label; `"text"` if it gave none.
         text: The words, as clean Markdown; a figure's caption or description.
         boxes: In pixels of the page.
+        turn: Degrees clockwise that it must be turned by to be upright.
     """
 
     type: str
     text: str
     boxes: tuple[Box, ...] = ()
+    turn: int = 0
 
 
 def assembled(pieces: Iterable[Piece], doubts: Doubts, *, page: int = 1) -> Parsed:
@@ -86,6 +90,7 @@ def assembled(pieces: Iterable[Piece], doubts: Doubts, *, page: int = 1) -> Pars
     `doubts` hears of it.
     """
     blocks: list[Block] = []
+    turns: dict[int, int] = {}
     written: list[str] = []
     figures = 0
     before: Piece | None = None
@@ -102,9 +107,16 @@ def assembled(pieces: Iterable[Piece], doubts: Doubts, *, page: int = 1) -> Pars
             figures += len(paths)
         if piece.text:
             written.append(piece.text)
+        if piece.turn:
+            turns[len(blocks)] = piece.turn
         blocks.append(Block(piece.type, piece.text, piece.boxes, len(blocks)))
     markdown = "\n\n".join(written)
-    return Parsed(tuple(blocks), markdown, plain(markdown), doubts.warnings())
+    return Parsed(tuple(blocks), markdown, plain(markdown), doubts.warnings(), turns=turns)
+
+
+def displayed(latex: str) -> str:
+    """A formula on lines of its own, with its marks if it has none."""
+    return f"$$\n{latex}\n$$" if latex and "$" not in latex else latex
 
 
 def plain(markdown: str) -> str:
