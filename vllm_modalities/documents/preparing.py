@@ -82,7 +82,7 @@ def prepare(page: Image, rule: ImageRule) -> Prepared:
         )
     size = fitted(width, height, rule)
     image = page if size == page.size else page.resize(size)
-    canvas = rule.canvas or _widened(*size, rule)
+    canvas = rule.canvas or _widened(*size, rule, least=rule.shortest or 1)
     x, y = ((room - side) // 2 for room, side in zip(canvas, size, strict=True))
     if canvas != size:
         image = _centred(image, canvas, (x, y))
@@ -98,7 +98,7 @@ def fitted(width: int, height: int, rule: ImageRule) -> tuple[int, int]:
     if rule.squeezed:
         return rule.squeezed
     if rule.canvas:
-        zoom = min(rule.canvas[0] / width, rule.canvas[1] / height)
+        zoom = min(1.0, rule.canvas[0] / width, rule.canvas[1] / height)
         return max(1, int(width * zoom)), max(1, int(height * zoom))
     if rule.longest and max(width, height) > rule.longest:
         zoom = rule.longest / max(width, height)
@@ -123,10 +123,10 @@ def fitted(width: int, height: int, rule: ImageRule) -> tuple[int, int]:
     return across, down
 
 
-def _widened(width: int, height: int, rule: ImageRule) -> tuple[int, int]:
-    """The sides with so much white that neither is too many times the other."""
+def _widened(width: int, height: int, rule: ImageRule, least: int = 1) -> tuple[int, int]:
+    """The sides with so much white that neither is too many times the other, or too short."""
     times = rule.widened or max(width, height)
-    return max(width, ceil(height / times)), max(height, ceil(width / times))
+    return max(width, ceil(height / times), least), max(height, ceil(width / times), least)
 
 
 def _centred(image: Image, canvas: tuple[int, int], corner: tuple[int, int]) -> Image:

@@ -78,7 +78,9 @@ class OnePage:
         layout = yield from Work(partial(distinct, reply.parsed))
         self._notes += replace(reply, parsed=layout).doubts("layout")
         parts = yield from Work(partial(self._parts, steps, layout))
-        outcomes = yield from Together((part.tries.answer(part.sheet) for part in parts), is_shared)
+        # A list, so that no more threads help out than there are blocks.
+        asks = [part.tries.answer(part.sheet) for part in parts]
+        outcomes = yield from Together(asks, is_shared)
         failed = [one for one in outcomes if isinstance(one, VLLMModalitiesError)]
         for error in failed:
             if is_shared(error) or len(failed) == len(parts):

@@ -130,7 +130,8 @@ class ImageRule:
         longest: The most pixels of the longer side.
         multiple: What both sides are multiples of.
         ratio: How many times the shorter side the longer one may be.
-        canvas: Width and height of a white canvas, in whose middle the page is fitted.
+        canvas: Width and height of a white canvas, in whose middle the page is put, made smaller
+            where it must be.
         squeezed: Width and height that every picture is brought to, whatever its own sides.
         shortest: The fewest pixels of the shorter side; a smaller picture is made larger.
         widened: How many times the shorter side the longer one may be; beyond, white is put on

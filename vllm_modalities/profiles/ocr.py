@@ -53,6 +53,9 @@ DEEPSEEK_OCR = Profile(
     ),
 )
 
+_DEEPSEEK_2_SHAPE = (
+    "huggingface/transformers tests/models/deepseek_ocr2/test_modeling_deepseek_ocr2.py"
+)
 DEEPSEEK_OCR_2 = Profile(
     name="DeepSeek-OCR-2",
     pattern=r"deepseek[-_]?ocr[-_]?2",
@@ -63,11 +66,10 @@ DEEPSEEK_OCR_2 = Profile(
             for task, prompt in _DEEPSEEK_FACTS.prompts.items()
             if task in ("markdown", "text")
         },
-        seen=None,
+        seen=_DEEPSEEK_2_SHAPE,
         sources={
-            fact: "source: deepseek-ai/DeepSeek-OCR-2@2f3699e"
-            for fact in _DEEPSEEK_FACTS.sources
-            if fact != "seen"
+            **dict.fromkeys(_DEEPSEEK_FACTS.sources, "source: deepseek-ai/DeepSeek-OCR-2@2f3699e"),
+            "seen": f"source: {_DEEPSEEK_2_SHAPE}",
         },
     ),
 )
@@ -176,6 +178,7 @@ _NEMOTRON_FACTS = OCRProfile(
     skip_special_tokens=False,
     grammar="corners",
     image=ImageRule(scale=1.0, canvas=(1664, 2048)),
+    dpi=300,
     seen="docling-project/docling tests of nemotron_parse_utils",
     sources=cite(
         {
@@ -183,24 +186,33 @@ _NEMOTRON_FACTS = OCRProfile(
                 "prompts sampling skip_special_tokens image"
             ),
             "source: docling-project/docling tests of nemotron_parse_utils": "grammar seen",
+            "source: NVIDIA-NeMo/Curator nemo_curator/stages/interleaved/pdf/utils.py": "dpi",
         }
     ),
 )
-_NEMOTRON_NOTES = (
-    "Words of your own make it loop: its prompt is a row of tokens.",
-    "The canvas is that of 2.0; an older one differs by 1 %, and so may its boxes.",
-)
+_NEMOTRON_NOTE = "Words of your own make it loop: its prompt is a row of tokens."
 NEMOTRON_PARSE = Profile(
     name="Nemotron-Parse",
     pattern=r"nemotron[-_]parse",
     ocr=_NEMOTRON_FACTS,
-    notes=_NEMOTRON_NOTES,
+    notes=(
+        _NEMOTRON_NOTE,
+        "The canvas is that of 2.0; that of 1.2 is not known, and may be 1 % narrower.",
+    ),
 )
 NEMOTRON_PARSE_1_1 = Profile(
     name="Nemotron-Parse 1.1",
     pattern=called("nemotron-parse-v1.1", "nemotron-parse-1.1"),
-    ocr=replace(_NEMOTRON_FACTS, prompts={"markdown": _NEMOTRON}),
-    notes=(*_NEMOTRON_NOTES, "It tells of figures behind all text, so that is their order here."),
+    ocr=replace(
+        _NEMOTRON_FACTS,
+        prompts={"markdown": _NEMOTRON},
+        image=ImageRule(scale=1.0, canvas=(1648, 2048)),
+        sources={
+            **_NEMOTRON_FACTS.sources,
+            "image": "source: nvidia/NVIDIA-Nemotron-Parse-v1.1 hf_nemotron_parse_processor.py",
+        },
+    ),
+    notes=(_NEMOTRON_NOTE, "It tells of figures behind all text, so that is their order here."),
 )
 
 OCR_PROFILES = (

@@ -34,6 +34,7 @@ GLM_OCR = Profile(
     notes=("It reads one region at a time. Words of your own make it loop (GLM-OCR PR 239).",),
 )
 
+_LIGHTON_SHAPE = "huggingface/transformers tests/models/lighton_ocr/test_modeling_lighton_ocr.py"
 LIGHTON_OCR = Profile(
     name="LightOnOCR",
     pattern=r"lighton[-_]?ocr",
@@ -42,14 +43,20 @@ LIGHTON_OCR = Profile(
         sampling={"temperature": 0.2, "top_p": 0.9},
         grammar="placed-figures",
         image=ImageRule(scale=1000, longest=1540),
+        seen=_LIGHTON_SHAPE,
         sources=cite(
             {
                 "card: lightonai/LightOnOCR-2-1B": "prompts sampling image",
                 "card: lightonai/LightOnOCR-2-1B-bbox-soup": "grammar",
+                f"source: {_LIGHTON_SHAPE}": "seen",
             }
         ),
     ),
-    notes=("It takes a page and no words: it repeats those that it gets.",),
+    notes=(
+        "It takes a page and no words: it repeats those that it gets.",
+        "The places of figures, which a `bbox` version writes, are read as its card says: the"
+        " public answer has none.",
+    ),
 )
 
 QIANFAN_OCR = Profile(
