@@ -42,7 +42,7 @@ class _Part:
 
     @property
     def name(self) -> str:
-        return f"block {self.block.order + 1} ({self.block.type})"
+        return f"block {self.block.order} ({self.block.type})"
 
 
 class OnePage:

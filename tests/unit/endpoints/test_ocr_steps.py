@@ -194,7 +194,7 @@ def test_a_block_that_fails_keeps_the_page_and_is_named(talk) -> None:
     assert page.blocks[3].type == "table"
     assert page.blocks[3].text == ""
     (warning,) = document.warnings
-    assert warning.startswith("block 4 (table): it could not be read: HTTP 400: no tables today")
+    assert warning.startswith("block 3 (table): it could not be read: HTTP 400: no tables today")
 
 
 def test_a_page_whose_blocks_all_fail_has_failed(talk) -> None:
@@ -220,7 +220,7 @@ def test_a_block_is_checked_and_repaired_as_a_page_is(talk) -> None:
     (page,) = talk(reader(*BLOCKS, says=says)).ocr(page_of(*BLOCKS))
     assert page.finish_reason == "stop"
     assert page.warnings == (
-        "block 4 (table): the block was read at temperature 0.2: at 0 the answer ended in a loop",
+        "block 3 (table): the block was read at temperature 0.2: at 0 the answer ended in a loop",
     )
 
 
@@ -231,7 +231,7 @@ def test_a_block_that_stays_cut_leaves_the_page_cut(talk) -> None:
     (page,) = talk(reader(*BLOCKS, says=says)).ocr(page_of(*BLOCKS), max_tokens=9)
     assert page.finish_reason == "length"
     assert page.warnings == (
-        "block 2 (text): the block is cut: the model did not end it by itself ('length')",
+        "block 1 (text): the block is cut: the model did not end it by itself ('length')",
     )
 
 
