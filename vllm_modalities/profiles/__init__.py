@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
+from ._ocr_profile import ImageRule, OCRProfile, Steps
 from ._profile import (
     UNKNOWN,
     EmbedProfile,
-    ImageRule,
     Mark,
-    OCRProfile,
     Profile,
     RerankProfile,
     ScoreForm,
     SpeechProfile,
-    Steps,
     profile_of,
 )
 from .embedders import EMBEDDERS

@@ -114,6 +114,7 @@ model whose shape the tests follow, or *unproven*.
 OCR_COLUMNS: Columns = {
     "Answer": ("grammar", "grammars", "steps"),
     "Proven by": ("seen",),
+    "Prompts under": ("licence",),
     "Special tokens": ("skip_special_tokens",),
     "Sampling": ("sampling", "samplings", "vllm_xargs"),
     "Further tries": ("ladder", "instead"),
@@ -215,7 +216,7 @@ def _fields(fields: Mapping[str, float]) -> str:
     return ", ".join(f"`{name}={value:g}`" for name, value in fields.items())
 
 
-UNSET: Mapping[str, str] = {"seen": "*unproven*"}
+UNSET: Mapping[str, str] = {"seen": "*unproven*", "licence": "*not found*"}
 """What is said of facts that are not set."""
 
 WORDS: Mapping[str, Callable[[Any], str]] = {

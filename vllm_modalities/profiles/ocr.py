@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from ._ocr_profile import ImageRule, OCRProfile
 from ._ocr_prompts import DOTS_LAYOUT, DOTS_LAYOUT_AND_TEXT
-from ._profile import ImageRule, OCRProfile, Profile
+from ._profile import Profile
 from ._shorthand import DEEPSEEK, PADDLEX, VLLM, called, cite
 from .ocr_blocks import OCR_BLOCKS
 from .ocr_markdown import OCR_MARKDOWN
@@ -109,6 +110,7 @@ DOTS_OCR = Profile(
             "layout": DOTS_LAYOUT,
             "text": "Extract the text content from this image.",
         },
+        licence="MIT, and an agreement of its own beside it, before which MIT goes",
         # Written out, since the template drops the turns of content that comes in parts.
         placeholder="<|img|><|imgpad|><|endofimg|>",
         prefix="<|img|><|imgpad|><|endofimg|>",
@@ -124,6 +126,7 @@ DOTS_OCR = Profile(
             {
                 "source: rednote-hilab/dots.ocr dots_ocr/utils/prompts.py": "prompts",
                 "source: rednote-hilab/dots.ocr README.md": "instead",
+                "source: rednote-hilab/dots.ocr@36d7248 dots.ocr LICENSE AGREEMENT": "licence",
                 f"{VLLM}model_executor/models/dots_ocr.py": "placeholder prefix",
                 "source: rednote-hilab/dots.ocr@36d7248": "sampling grammar grammars image dpi",
                 "source: docling-project/docling tests/data/json_dots/dots_list.json": "seen",
@@ -149,6 +152,7 @@ PADDLE_OCR_VL = Profile(
             "layout": "Spotting:",
             "seal": "Seal Recognition:",
         },
+        licence="Apache 2.0",
         placeholder="<|IMAGE_START|><|IMAGE_PLACEHOLDER|><|IMAGE_END|>",
         skip_special_tokens=False,  # places are tokens; end tokens are cut off here
         grammar="locations",
@@ -158,6 +162,7 @@ PADDLE_OCR_VL = Profile(
             {
                 f"{PADDLEX}uilts.py": "prompts skip_special_tokens grammar image",
                 "source: https://github.com/PaddlePaddle/PaddleOCR/issues/17579": "seen",
+                "source: PaddleX 3.7.2, METADATA of its wheel": "licence",
                 f"{VLLM}model_executor/models/paddleocr_vl.py": "placeholder",
             }
         ),
@@ -174,6 +179,7 @@ _NEMOTRON_FACTS = OCRProfile(
         "markdown": f"{_NEMOTRON}<predict_no_text_in_pic>",
         "figure": f"{_NEMOTRON}<predict_text_in_pic>",
     },
+    licence="MIT",
     sampling={"top_k": 1, "repetition_penalty": 1.1},
     skip_special_tokens=False,
     grammar="corners",
@@ -187,6 +193,7 @@ _NEMOTRON_FACTS = OCRProfile(
             ),
             "source: docling-project/docling tests of nemotron_parse_utils": "grammar seen",
             "source: NVIDIA-NeMo/Curator nemo_curator/stages/interleaved/pdf/utils.py": "dpi",
+            "source: docling 2.143.0, METADATA of its wheel": "licence",
         }
     ),
 )

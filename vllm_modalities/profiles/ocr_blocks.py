@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from ._ocr_profile import ImageRule, OCRProfile, Steps
 from ._ocr_prompts import CHANDRA, CHANDRA_2, HUNYUAN
-from ._profile import ImageRule, OCRProfile, Profile, Steps
+from ._profile import Profile
 from ._shorthand import VLLM, called, cite
 
 HUNYUAN_OCR = Profile(
@@ -11,6 +12,7 @@ HUNYUAN_OCR = Profile(
     pattern=r"hunyuan[-_]?ocr",
     ocr=OCRProfile(
         prompts=HUNYUAN,
+        licence="one of its own",
         system="",
         sampling={"top_k": 1, "repetition_penalty": 1.0},
         grammars={"layout": "spotted"},
@@ -22,6 +24,7 @@ HUNYUAN_OCR = Profile(
                     "prompts system sampling grammar image"
                 ),
                 "source: Tencent-Hunyuan/HunyuanOCR tests/test_spotting_scorer.py": "grammars seen",
+                "card: tencent/HunyuanOCR": "licence",
             }
         ),
     ),
@@ -42,6 +45,7 @@ MINERU = Profile(
             "table": "\nTable Recognition:",
             "formula": "\nFormula Recognition:",
         },
+        licence="Apache 2.0",
         system="You are a helpful assistant.",
         steps={
             "markdown": Steps(
@@ -74,6 +78,7 @@ MINERU = Profile(
                     " image pictures"
                 ),
                 "source: opendatalab/MinerU mineru/utils/pdf_image_tools.py": "dpi",
+                "source: mineru-vl-utils 2.0.7, LICENSE.md of its wheel": "licence",
                 f"source: {_MINERU_SHAPE}": "seen",
             }
         ),
@@ -89,9 +94,11 @@ def _chandra(name: str, pattern: str, prompts: dict[str, str], scale: int) -> Pr
         "source: datalab-to/chandra@a6928a2": "sampling ladder image dpi",
         "source: datalab-to/chandra chandra/output.py": "grammar",
         f"source: {_CHANDRA_SHAPE}": "seen",
+        "source: chandra-ocr 0.2.0, METADATA of its wheel": "licence",
     }
     facts = OCRProfile(
         prompts=prompts,
+        licence="Apache 2.0",
         sampling={"top_p": 0.1},
         ladder=(0.3, 0.3),
         instead={"markdown": "text"},
