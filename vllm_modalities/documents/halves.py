@@ -91,12 +91,22 @@ def joined(top: Parsed, bottom: Parsed, *, seam: Seam, page: int) -> Parsed:
         markdown = "\n\n".join(filter(None, (top.markdown, lower)))
         if seam.overlaps:
             warnings["where the halves overlap, words may stand twice"] = None
-    moved = [(_moved(block, seam.top), bottom.turns.get(block.order, 0)) for block in bottom.blocks]
-    pairs = [(block, top.turns.get(block.order, 0)) for block in top.blocks]
-    pairs += [one for one in moved if not (meeting and _is_among(one[0], top.blocks))]
-    blocks = tuple(replace(block, order=order) for order, (block, _) in enumerate(pairs))
-    turns = {order: turn for order, (_, turn) in enumerate(pairs) if turn}
-    return Parsed(blocks, markdown, plain(markdown), tuple(warnings), turns=turns)
+    moved = {block.order: _moved(block, seam.top) for block in bottom.blocks}
+    kept = [
+        order for order, block in moved.items() if not (meeting and _is_among(block, top.blocks))
+    ]
+    places = {order: len(top.blocks) + place for place, order in enumerate(kept)}
+    return Parsed(
+        (*top.blocks, *(replace(moved[order], order=place) for order, place in places.items())),
+        markdown,
+        plain(markdown),
+        tuple(warnings),
+        turns={
+            **top.turns,
+            **{place: bottom.turns[n] for n, place in places.items() if n in bottom.turns},
+        },
+        follows=top.follows | {place for n, place in places.items() if n in bottom.follows},
+    )
 
 
 def _meeting(top: str, bottom: str) -> tuple[int, int] | None:

@@ -27,6 +27,7 @@ def distinct(layout: Parsed) -> Parsed:
     kept: list[Block] = []
     tables = [block for block in layout.blocks if block.type.lower() == "table"]
     turns: dict[int, int] = {}
+    follows: set[int] = set()
     for block in layout.blocks:
         kind, turn = block.type.lower(), layout.turns.get(block.order, 0)
         if any(
@@ -39,9 +40,13 @@ def distinct(layout: Parsed) -> Parsed:
         else:
             if turn:
                 turns[len(kept)] = turn
+            if block.order in layout.follows:
+                follows.add(len(kept))
             kept.append(replace(block, order=len(kept)))
     warnings = (*layout.warnings, *doubts.warnings())
-    return replace(layout, blocks=tuple(kept), turns=turns, warnings=warnings)
+    return replace(
+        layout, blocks=tuple(kept), turns=turns, follows=frozenset(follows), warnings=warnings
+    )
 
 
 def cut_out(page: Image, block: Block, turn: int) -> Image:
@@ -70,7 +75,7 @@ def _pieces(layout: Parsed, words: Mapping[int, str]) -> Iterator[Piece]:
             text = displayed(text)
         elif kind in TITLES and text and not text.startswith("#"):
             text = f"# {text}"
-        yield Piece(block.type, text, block.boxes)
+        yield Piece(block.type, text, block.boxes, follows=block.order in layout.follows)
 
 
 def _told(block: Block) -> str:

@@ -59,7 +59,9 @@ def test_figures_are_counted_on_and_boxes_moved() -> None:
     figure = Block("image", "", ((0.0, 0.0, 9.0, 9.0),), 0)
     words = Block("text", "Words", ((0.0, 10.0, 9.0, 20.0),), 1)
     markdown = "![](figures/page-10-1.png)\n\nWords"
-    half = Parsed((figure, words), markdown, "Words", ("doubt",), turns={1: 90})
+    half = Parsed(
+        (figure, words), markdown, "Words", ("doubt",), turns={1: 90}, follows=frozenset({1})
+    )
     whole = joined(half, half, seam=FREE, page=10)
     assert whole.markdown == (
         "![](figures/page-10-1.png)\n\nWords\n\n![](figures/page-10-2.png)\n\nWords"
@@ -67,7 +69,7 @@ def test_figures_are_counted_on_and_boxes_moved() -> None:
     assert [block.boxes[0][1] for block in whole.blocks] == [0, 10, 100, 110]
     assert [block.order for block in whole.blocks] == [0, 1, 2, 3]
     assert (whole.text, whole.warnings) == ("Words\n\nWords", ("doubt",))
-    assert whole.turns == {1: 90, 3: 90}
+    assert (whole.turns, whole.follows) == ({1: 90, 3: 90}, {1, 3})
 
 
 def test_a_half_without_words_adds_nothing() -> None:

@@ -183,6 +183,44 @@ def test_blocks_that_stand_twice_or_inside_a_table_are_read_once_and_told(talk) 
     )
 
 
+@pytest.mark.parametrize(
+    ("words", "paragraph"),
+    [
+        (("The oak grows", "slowly."), "The oak grows slowly."),
+        (("It grows well-", "known."), "It grows well-known."),
+        (("橡树", "长大。"), "橡树长大。"),
+    ],
+)
+def test_words_that_go_on_in_the_next_column_are_one_paragraph(talk, words, paragraph) -> None:
+    columns = [(100, 100, 480, 900), (520, 100, 900, 400)]
+    first, second = (layout(("text", box, "up")) for box in columns)
+    between = layout(("image", (520, 500, 900, 900), "up"))
+    said = iter(words)
+
+    def answers(ask):
+        if words_of(ask) == LAYOUT:
+            return first + between + second.strip() + "txt_contd_tgt"
+        return next(said)
+
+    (page,) = talk(Reader(model=MODEL, answers=answers), max_concurrency=1).ocr(page_of())
+    assert page.markdown == f"{paragraph}\n\n![](figures/page-1-1.png)"
+    assert [block.text for block in page.blocks] == [words[0], "", words[1]]
+
+
+def test_words_do_not_go_on_from_a_block_that_failed(talk) -> None:
+    boxes = [(100, top, 900, top + 90) for top in (100, 300, 500)]
+    one, other, last = (layout(("text", box, "up")) for box in boxes)
+    said = iter(["First.", status(400, "no")(None), "goes on."])
+
+    def answers(ask):
+        return (
+            one + other + last.strip() + "txt_contd_tgt" if words_of(ask) == LAYOUT else next(said)
+        )
+
+    (page,) = talk(Reader(model=MODEL, answers=answers), max_concurrency=1).ocr(page_of())
+    assert page.markdown == "First.\n\ngoes on."
+
+
 def test_a_block_that_fails_keeps_the_page_and_is_named(talk) -> None:
     def says(kind, ask):
         return status(400, "no tables today")(None) if kind == "table" else None

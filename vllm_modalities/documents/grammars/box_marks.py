@@ -1,7 +1,7 @@
 """Read MinerU2.5's layout: `<|box_start|>x0 y0 x1 y1<|box_end|><|ref_start|>type<|ref_end|>`.
 
-Words may follow a mark. `<|rotate_right|>` says that a block lies on its right side; what else
-stands in tokens is dropped.
+Words may follow a mark. `<|rotate_right|>` says that a block lies on its right side, and
+`txt_contd_tgt` that it goes on with the text before; what else stands in tokens is dropped.
 
 Source: opendatalab/mineru-vl-utils mineru_vl_utils/mineru_client.py, `ANGLE_MAPPING`; an answer:
 myhloli/mineru-vl-utils tests/fixtures/baige_page8_layout.txt.
@@ -24,6 +24,7 @@ MARK = re.compile(
 )
 TURNED = re.compile(r"<\|rotate_(right|down|left)\|>")
 TURNS = {"right": 270, "down": 180, "left": 90}  # clockwise, so that the block is upright
+CONTINUED = "txt_contd_tgt"
 TOKEN = re.compile(r"<\|[a-z_]{1,30}\|>|txt_contd(?:_tgt)?")
 
 
@@ -54,8 +55,13 @@ def _pieces(text: str, frame: Frame, doubts: Doubts) -> Iterator[Piece]:
         turned = TURNED.search(written)
         if turned:
             doubts.add("block that is turned", turned[0])
-        boxes, turn = one_box(mark["box"], frame, doubts), TURNS[turned[1]] if turned else 0
-        yield Piece(label or "text", _clean(written, doubts), boxes, turn)
+        yield Piece(
+            label or "text",
+            _clean(written, doubts),
+            one_box(mark["box"], frame, doubts),
+            turn=TURNS[turned[1]] if turned else 0,
+            follows=CONTINUED in written,
+        )
 
 
 def _clean(words: str, doubts: Doubts) -> str:
