@@ -17,18 +17,24 @@ if TYPE_CHECKING:
 # As MinerU2.5's own client has it: myhloli/mineru-vl-utils tests/test_layout_deduplication.py.
 SAME = 0.9  # of the area that two blocks cover together, to be one and the same
 INSIDE = 0.9  # of a block's area, to be part of a table
+MOST = 500  # blocks of a page; a layout that goes on and on has more, and each is a request
 WITHIN_TABLES = frozenset({"text", "equation", "equation_block"})
 FORMULAS, TITLES = frozenset({"equation", "formula"}), frozenset({"title"})
 
 
 def distinct(layout: Parsed) -> Parsed:
-    """A layout without blocks that are there twice, or are part of a table; it says which."""
+    """A layout without blocks that are there twice, or are part of a table; it says which.
+
+    Beyond the first 500 blocks all are dropped.
+    """
     doubts = Doubts()
     kept: list[Block] = []
     tables = [block for block in layout.blocks if block.type.lower() == "table"]
     turns: dict[int, int] = {}
     follows: set[int] = set()
-    for block in layout.blocks:
+    for block in layout.blocks[MOST:]:
+        doubts.add(f"block beyond the first {MOST} dropped", block.type)
+    for block in layout.blocks[:MOST]:
         kind, turn = block.type.lower(), layout.turns.get(block.order, 0)
         if any(
             kind == other.type.lower() and turn == turns.get(other.order, 0) and _same(block, other)

@@ -221,6 +221,20 @@ def test_words_do_not_go_on_from_a_block_that_failed(talk) -> None:
     assert page.markdown == "First.\n\ngoes on."
 
 
+def test_a_layout_that_goes_on_and_on_is_bounded(talk) -> None:
+    """Each block is a request, and none of these stands where another does."""
+    blocks = [
+        ("text", (x, y, x + 9, y + 9), "up") for x in range(0, 1000, 20) for y in range(0, 240, 20)
+    ]
+    server = Reader(
+        model=MODEL, answers=lambda ask: layout(*blocks) if words_of(ask) == LAYOUT else "Oak."
+    )
+    (page,) = talk(server).ocr(page_of(), repair=False)
+    assert len(blocks) == 600
+    assert len(server.asks) == 1 + 500 == 1 + len(page.blocks)
+    assert page.warnings == ("block beyond the first 500 dropped: 'text' (and 99 more)",)
+
+
 def test_a_block_that_fails_keeps_the_page_and_is_named(talk) -> None:
     def says(kind, ask):
         return status(400, "no tables today")(None) if kind == "table" else None
