@@ -4,6 +4,9 @@
 
 A page here has twenty-four blocks of 240 characters, a table of twenty rows and three formulas: A4
 in small print. The ratio is to `json.loads` of as many characters.
+
+Then each reads what no page is: a megabyte of one piece of markup, again and again, for every piece
+below; and a quarter of it, to see whether time grows faster than the text.
 """
 
 from __future__ import annotations
@@ -68,6 +71,36 @@ ANSWERS = {
 }
 
 
+HOSTILE = (
+    *(
+        "<|det|>[[",
+        "<|ref|>",
+        "[[",
+        "{",
+        '{"bbox":[',
+        '"',
+        '\\"',
+        "<x_0.1><y_0.2>",
+        "<x_",
+        "<class_A>",
+    ),
+    *("(1,2),", "(1,2),(3,4)", "<|LOC_1|>", "<fcel>a", "<lcel>a", "<nl><ucel>a", "a: b\n", "---\n"),
+    *("![a](page_1_2_3_4.png)", "![", "![a](", "</s>", "```\n", "<think>", "<img>", "<watermark>a"),
+    *("<|box_start|>", "<|box_start|>1 2 3 4<|box_end|>", "<div", '<div data-bbox="1 2 3 4">'),
+    *(
+        "<table>",
+        "<td",
+        "<td rowspan=99 colspan=99>",
+        "<text>",
+        "<loc_1>",
+        "<list_item>",
+        "<ul><li>",
+    ),
+    *(r"\(", r"\[", "\\\\", "|a\n", "| a | b |\n", "|-|-|\n", " ", "\n", "<", "a"),
+)
+MEGABYTE = 1_000_000
+
+
 def cost(run: Callable[[], object]) -> float:
     """Median, in ms."""
     costs = []
@@ -76,6 +109,14 @@ def cost(run: Callable[[], object]) -> float:
         run()
         costs.append(time.perf_counter() - began)
     return 1000 * statistics.median(costs)
+
+
+def hostile(name: str, unit: str, size: int) -> float:
+    """Seconds that a grammar takes for so many characters."""
+    text, frame = unit * (size // len(unit)), Frame.whole(1240, 1754, 1000)
+    began = time.process_time()
+    GRAMMARS[name](text, frame)
+    return time.process_time() - began
 
 
 def main() -> None:
@@ -88,6 +129,12 @@ def main() -> None:
         spent = cost(lambda: parse(answer, frame))  # noqa: B023 - run at once
         read = cost(lambda: json.loads(plain)) * len(answer) / len(plain)
         print(f"| {name} | {len(answer):,} | {spent:.2f} | {spent / read:.0f} x |")
+    print("\n| grammar | 1 MB of `<|det|>[[`, s | slowest piece | 1 MB of it, s | beside 1/4 |")
+    print("|---|---|---|---|---|")
+    for name in sorted(GRAMMARS):
+        many, slowest = max((hostile(name, unit, MEGABYTE), unit) for unit in HOSTILE)
+        few, det = hostile(name, slowest, MEGABYTE // 4), hostile(name, HOSTILE[0], MEGABYTE)
+        print(f"| {name} | {det:.2f} | `{slowest!r}` | {many:.2f} | {many / few:.1f} x |")
 
 
 if __name__ == "__main__":

@@ -122,8 +122,7 @@ class Server(keeping_busy.Server):
             return whole({"busy": self._plan.busy()})
         if method == "GET":
             return whole(SAID[path])
-        tokens = round((self._seconds - keeping_busy.PER_REQUEST) / keeping_busy.PER_TOKEN)
-        end = self._plan.over(time.monotonic(), tokens)
+        end = self._plan.over(time.monotonic(), self._seconds)
         await asyncio.sleep(max(end - time.monotonic(), 0))
         choice = {"message": {"content": f"{TEXT}{time.monotonic_ns()}"}, "finish_reason": "stop"}
         return whole({"choices": [choice]})

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Iterator, Mapping
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
-from .errors import Finding
+from .errors import Finding, ModelUsageWarning
 
 Scalar: TypeAlias = bool | int | float | str
 XArgs: TypeAlias = Mapping[str, Scalar | list[Scalar]]
@@ -15,6 +17,8 @@ SOURCE = (
     "vLLM 0.32.0 vllm/model_executor/models/deepseek_ocr.py, NGramPerReqLogitsProcessor;"
     " answers seen on 0.32.0"
 )
+WINDOW = 100  # the processor's own, if a request names none
+CELLS = re.compile(r"</?t[dr]>|\s")  # what the processor lets a table repeat
 
 
 def ngram_findings(arguments: Mapping[str, object] | None) -> Iterator[Finding]:
@@ -35,6 +39,32 @@ def ngram_findings(arguments: Mapping[str, object] | None) -> Iterator[Finding]:
             "whitelist_token_ids",
             "vllm_xargs['whitelist_token_ids'] must be a list of integers, such as"
             f" [128821, 128822]; others are dropped without a word or refused, got {tokens!r}",
+        )
+
+
+def processor_findings(arguments: Mapping[str, Any] | None, unit: str) -> Iterator[Finding]:
+    """What a loop tells of that DeepSeek-OCR's n-gram processor would not have let be.
+
+    It looks for `ngram_size` tokens in a row among the last `window_size`, so it does not see what
+    comes round after more; a token is a byte at least.
+
+    Args:
+        unit: What the text repeats; `""` is no loop.
+    """
+    given = arguments or {}
+    if any(ngram_findings(given)):  # which a processor would have refused
+        return
+    size, window = given.get("ngram_size", math.inf), given.get("window_size", WINDOW)
+    if CELLS.sub("", unit) and len(unit.encode()) <= window - size:
+        yield Finding(
+            code="ocr-no-ngram-processor",
+            severity="warning",
+            field="vllm_xargs",
+            message="a page ends in a loop, which the n-gram processor does not let happen: the"
+            " server was probably started without it. Add --logits-processors"
+            " vllm.model_executor.models.deepseek_ocr:NGramPerReqLogitsProcessor",
+            source="vLLM 0.32.0 vllm/model_executor/models/deepseek_ocr.py",
+            warns=ModelUsageWarning,
         )
 
 

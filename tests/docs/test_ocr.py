@@ -11,7 +11,7 @@ from PIL import Image
 from vllm_modalities import _many
 from vllm_modalities.documents import pdf as pdfs
 from vllm_modalities.documents import reading
-from vllm_modalities.endpoints import _page, _pages, _writing
+from vllm_modalities.endpoints import _pages, _tries, _writing
 from vllm_modalities.simulator import simulate
 
 PAGE = ROOT / "docs" / "ocr.md"
@@ -32,7 +32,7 @@ def test_the_numbers_are_those_of_the_code() -> None:
     text = " ".join(PAGE.read_text("utf-8").split())
     assert f"more than {reading.MAX_PIXELS:,} pixels" in text
     assert f"more than {pdfs.MOST_PIXELS // 10**6} million pixels" in text
-    assert "at temperatures {} and {}".format(*_page.LADDER) in text
+    assert "at temperatures {} and {}".format(*_tries.LADDER) in text
     loops = _pages.LOOPS
     assert (
         f"the same {loops['min_pattern_size']} to {loops['max_pattern_size']} tokens came"

@@ -50,6 +50,7 @@ from vllm_modalities.documents import reading as images
 from vllm_modalities.documents.blocks import Page
 from vllm_modalities.documents.grammars import GRAMMARS, grounding
 from vllm_modalities.documents.preparing import Frame
+from vllm_modalities.documents.regions import composed, distinct
 from vllm_modalities.documents.repetition import repeated_tail
 from vllm_modalities.documents.sources import source_of
 from vllm_modalities.endpoints._listening import Telling
@@ -390,6 +391,8 @@ def grammar(data: bytes) -> None:
     text = data[2:].decode("utf-8", "replace")
     frame = Frame.whole(width, height, 1000)
     for parsed in (parse(text, frame) for parse in GRAMMARS.values()):
+        page = composed(distinct(parsed), {0: text}, page=1)
+        assert len(page.blocks) <= len(parsed.blocks)
         for order, block in enumerate(parsed.blocks):
             assert block.order == order
             for x0, y0, x1, y1 in block.boxes:

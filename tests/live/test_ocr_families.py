@@ -6,6 +6,7 @@ What the models say has no meaning; that a request is taken, and how a server se
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 from PIL import Image
@@ -42,6 +43,16 @@ def test_a_server_finds_its_family_and_takes_its_requests(servers: Rig, family: 
         page = read(servers, family, task=task).pages[0]
         assert (page.width, page.height) == PAGE.size
         assert page.finish_reason in {"length", "stop"}
+
+
+@pytest.mark.parametrize("task", ["layout", "text", "table", "formula"])
+def test_what_is_asked_in_two_steps_is_taken(servers: Rig, task: str) -> None:
+    """MinerU2.5 is a Qwen2-VL, and olmOCR's server here a Qwen2.5-VL, which takes the same."""
+    mineru = replace(profile_of(PROFILES, "MinerU2.5"), pattern="olmocr")
+    with Client(servers["olmocr"].base_url, profiles=[mineru], keep_raw=True) as client:
+        document = client.ocr(PAGE, task=task, max_tokens=10, extra_body={"stream": False})
+    assert document.pages[0].finish_reason in {"length", "stop"}
+    assert tokens(document) > 0
 
 
 @pytest.mark.parametrize("family", FAMILIES)

@@ -1,17 +1,20 @@
-"""Every grammar reads any text: without an error, every box on the page, in linear time."""
+"""Every grammar reads any text: without an error, every box on the page, in linear work."""
 
 from __future__ import annotations
 
 import re
-import time
+from functools import partial
 
 import pytest
+from _work import calls
 from hypothesis import given
 from hypothesis import strategies as st
 
 from vllm_modalities.documents.grammars import GRAMMARS
 from vllm_modalities.documents.grammars.parsed import Parsed
+from vllm_modalities.documents.halves import Seam, joined
 from vllm_modalities.documents.preparing import Frame
+from vllm_modalities.documents.regions import composed, distinct
 from vllm_modalities.documents.tables import grid, tables_in, to_html, to_pipes
 
 # Marks of all grammars, whole and broken: models mix them up, and so do their merges.
@@ -79,6 +82,33 @@ def test_tables_of_any_page_are_rows_of_one_length(name: str, text: str) -> None
         assert to_pipes(rows).count("\n") == (len(rows) if rows else 0)
 
 
+@given(name=NAMES, text=ANSWERS, words=ANSWERS)
+def test_any_layout_becomes_a_page_of_its_blocks(name: str, text: str, words: str) -> None:
+    layout = distinct(GRAMMARS[name](text, Frame.whole(99, 99, 99)))
+    assert [block.order for block in layout.blocks] == list(range(len(layout.blocks)))
+    assert set(layout.turns) <= set(range(len(layout.blocks)))
+    assert distinct(layout).blocks == layout.blocks
+    page = composed(layout, dict.fromkeys(range(0, len(layout.blocks), 2), words), page=3)
+    assert len(page.blocks) <= len(layout.blocks)
+    assert all(block.text in page.markdown for block in page.blocks)
+
+
+@given(name=NAMES, upper=ANSWERS, lower=ANSWERS, both=st.integers(0, 9))
+def test_any_two_halves_are_a_page(name: str, upper: str, lower: str, both: int) -> None:
+    seam = Seam(50 - both, 50 + both, 100)
+    top, bottom = (
+        GRAMMARS[name](text, Frame.whole(100, last - first, 100))
+        for text, (first, last) in zip((upper, lower), seam.spans, strict=True)
+    )
+    page = joined(top, bottom, seam=seam, page=1)
+    assert [block.order for block in page.blocks] == list(range(len(page.blocks)))
+    assert page.blocks[: len(top.blocks)] == top.blocks
+    for block in page.blocks:
+        assert all(0 <= y0 < y1 <= 100 for _, y0, _, y1 in block.boxes)
+    if not both:
+        assert page.markdown.startswith(top.markdown)
+
+
 @given(rows=st.lists(st.lists(st.text("ab1 é|", max_size=5), min_size=2, max_size=2), min_size=1))
 def test_a_table_in_pipes_is_read_back(rows: list[list[str]]) -> None:
     trimmed = [[" ".join(text.split()) for text in row] for row in rows]
@@ -126,22 +156,17 @@ UNITS = [
 
 
 @pytest.mark.parametrize("name", sorted(GRAMMARS))
-def test_time_grows_with_the_text_and_no_faster(name: str) -> None:
-    """Four times the text may cost ten times the time; a square would be sixteen times it."""
+def test_work_grows_with_the_text_and_no_faster(name: str) -> None:
+    """Four times the text is at most five times the work; a square would be sixteen times it."""
 
-    def cost(unit: str, size: int) -> float:
-        text, costs = unit * (size // len(unit)), []
-        for _ in range(2):
-            began = time.process_time()
-            page = GRAMMARS[name](text, Frame.whole(100, 100, 100))
-            for _, _, cells in tables_in(page.markdown):
-                grid(cells)
-            costs.append(time.process_time() - began)
-        return min(costs)
+    def read(text: str) -> None:
+        page = GRAMMARS[name](text, Frame.whole(100, 100, 100))
+        for _, _, cells in tables_in(page.markdown):
+            grid(cells)
 
-    slow = {}
+    fast = {}
     for unit in UNITS:
-        few, many = cost(unit, 20_000), cost(unit, 80_000)
-        if many > 10 * few + 0.05:
-            slow[unit] = (few, many)
-    assert slow == {}
+        few, many = (calls(partial(read, unit * (size // len(unit)))) for size in (5_000, 20_000))
+        if many > 5 * few:
+            fast[unit] = (few, many)
+    assert fast == {}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from glob import glob, has_magic
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -13,10 +12,10 @@ from rich.text import Text
 
 from .. import Client, Document, InvalidRequestError, VLLMModalitiesError
 from .._printable import printable
+from ._files import files_of
 from ._shown import AsJSON, BaseURL, Model, console, named, print_json
 
-# Of these a folder's files are read; a file that is named is read whatever its name.
-KINDS = {".pdf", ".png", ".jpg", ".jpeg", ".webp", ".gif", ".bmp", ".tif", ".tiff", ".avif", ".jp2"}
+KINDS = frozenset(".pdf .png .jpg .jpeg .webp .gif .bmp .tif .tiff .avif .jp2".split())
 
 
 def ocr(
@@ -57,9 +56,7 @@ def ocr(
 
     Example: `vllm-modalities ocr report.pdf scans/ --out read --html`
     """
-    found = list(dict.fromkeys(path for file in files for path in _paths(file)))
-    if not found:
-        raise typer.BadParameter("there is no file to read")
+    found = files_of(files, KINDS, what="PDF or image")
     if html and out is None:
         raise typer.BadParameter("--html needs --out")
 
@@ -121,19 +118,6 @@ def _each(
         show(document, folder)
         values.append({"file": str(path), **document.to_dict()})
     return values, failed
-
-
-def _paths(file: str) -> Iterator[Path]:
-    """The files of a name: itself, those in a folder, or those that fit a pattern."""
-    path = Path(file)
-    if path.is_dir():
-        inside = (one for one in path.iterdir() if one.suffix.lower() in KINDS and one.is_file())
-        yield from sorted(inside)
-    elif has_magic(file) and not path.exists():
-        # A pattern may begin anywhere, and so has no folder to look in.
-        yield from map(Path, sorted(glob(file, recursive=True)))  # noqa: PTH207
-    else:
-        yield path
 
 
 def _folders(paths: Sequence[Path], out: Path | None) -> Iterator[Path | None]:

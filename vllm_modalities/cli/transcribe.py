@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import glob
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
@@ -16,6 +15,7 @@ from rich.text import Text
 
 from .. import Client, InvalidRequestError, Transcript, VLLMModalitiesError
 from .._printable import printable
+from ._files import files_of
 from ._shown import AsJSON, BaseURL, Model, console, named, print_json
 
 SOUNDS = frozenset(
@@ -59,9 +59,7 @@ def transcribe(
     """
     if translate and diarize:
         raise typer.BadParameter("--diarize does not go with --translate")
-    paths = list(dict.fromkeys(path for file in files for path in _sounds(file)))
-    if not paths:
-        raise typer.BadParameter("there is no recording")
+    paths = files_of(files, SOUNDS, what="recording")
 
     forms = [form for form, wanted in (("srt", srt), ("vtt", vtt)) if wanted]
     names = _outputs(paths, out)
@@ -90,20 +88,6 @@ def transcribe(
     if failures:
         wrong = not heard and all(isinstance(one, InvalidRequestError) for one in failures)
         raise typer.Exit(2 if wrong else 1)
-
-
-def _sounds(file: str) -> Iterator[Path]:
-    """The recordings that an argument means."""
-    path = Path(file)
-    if path.is_dir():
-        found = (one for one in sorted(path.rglob("*")) if one.suffix.lower() in SOUNDS)
-        yield from (one for one in found if one.is_file())
-    elif path.exists():
-        yield path
-    elif glob.has_magic(file):
-        yield from (Path(one) for one in sorted(glob.glob(file, recursive=True)))  # noqa: PTH207 - also from the root
-    else:
-        raise typer.BadParameter(f"{file}: no such file or folder")
 
 
 def _outputs(paths: Sequence[Path], out: Path | None) -> Mapping[Path, Path]:

@@ -59,7 +59,8 @@ class Page:
         text: The same without figures and without marks of markdown and HTML.
         blocks: What was found where; empty if the model gives no places.
         finish_reason: Why the model stopped; anything but `"stop"` means that the page may be cut:
-            `"length"`, `"repetition"` for a loop, `"error"` for a page that failed.
+            `"length"`, `"repetition"` for a loop, `"error"` for a page that failed, or of which
+            a block did.
         warnings: What was dropped, repaired or doubtful.
         picture: The original page, or what reads it again.
         source: Place of its document among those given to `ocr_iter`, from 0.
@@ -245,6 +246,18 @@ class Document:
 def is_figure(label: str) -> bool:
     """Whether blocks of this type are cut out of the page."""
     return label.lower() in FIGURES
+
+
+def area(box: Box) -> float:
+    """Pixels that a box covers."""
+    return (box[2] - box[0]) * (box[3] - box[1])
+
+
+def shared_area(one: Box, other: Box) -> float:
+    """Pixels that two boxes both cover."""
+    across = min(one[2], other[2]) - max(one[0], other[0])
+    down = min(one[3], other[3]) - max(one[1], other[1])
+    return max(across, 0) * max(down, 0)
 
 
 def figure_path(page: int, index: int) -> str:

@@ -82,10 +82,10 @@ def prepare(page: Image, rule: ImageRule) -> Prepared:
         )
     size = fitted(width, height, rule)
     image = page if size == page.size else page.resize(size)
-    x, y = 0, 0
-    if rule.canvas:
-        x, y = ((room - side) // 2 for room, side in zip(rule.canvas, size, strict=True))
-        image = _centred(image, rule.canvas, (x, y))
+    canvas = rule.canvas or _widened(*size, rule, least=rule.shortest or 1)
+    x, y = ((room - side) // 2 for room, side in zip(canvas, size, strict=True))
+    if canvas != size:
+        image = _centred(image, canvas, (x, y))
     # The model's number for one pixel of what it is sent.
     across = rule.scale / image.width if rule.scale else 1.0
     down = rule.scale / image.height if rule.scale else 1.0
@@ -95,12 +95,18 @@ def prepare(page: Image, rule: ImageRule) -> Prepared:
 
 def fitted(width: int, height: int, rule: ImageRule) -> tuple[int, int]:
     """The size of the page in the picture that is sent, in pixels."""
+    if rule.squeezed:
+        return rule.squeezed
     if rule.canvas:
-        zoom = min(rule.canvas[0] / width, rule.canvas[1] / height)
+        zoom = min(1.0, rule.canvas[0] / width, rule.canvas[1] / height)
         return max(1, int(width * zoom)), max(1, int(height * zoom))
     if rule.longest and max(width, height) > rule.longest:
         zoom = rule.longest / max(width, height)
         width, height = max(1, round(width * zoom)), max(1, round(height * zoom))
+    shorter = min(_widened(width, height, rule))
+    if rule.shortest and shorter < rule.shortest:
+        zoom = rule.shortest / shorter
+        width, height = ceil(width * zoom), ceil(height * zoom)
     step = rule.multiple or 1
     across, down = (max(step, round(side / step) * step) for side in (width, height))
     if rule.pixels:
@@ -115,6 +121,12 @@ def fitted(width: int, height: int, rule: ImageRule) -> tuple[int, int]:
             zoom = sqrt(fewest / (width * height))
             return ceil(width * zoom / step) * step, ceil(height * zoom / step) * step
     return across, down
+
+
+def _widened(width: int, height: int, rule: ImageRule, least: int = 1) -> tuple[int, int]:
+    """The sides with so much white that neither is too many times the other, or too short."""
+    times = rule.widened or max(width, height)
+    return max(width, ceil(height / times), least), max(height, ceil(width / times), least)
 
 
 def _centred(image: Image, canvas: tuple[int, int], corner: tuple[int, int]) -> Image:

@@ -37,20 +37,37 @@ def script_of(text: str) -> str | None:
 
 def strangers(texts: Sequence[str]) -> dict[int, str]:
     """What is said of the pages in another script than nearly all others, by their position."""
-    scripts = [script_of(text) for text in texts]
-    known = Counter(filter(None, scripts))
-    if known.total() < PAGES:
-        return {}
-    usual, count = known.most_common(1)[0]
-    if count < REST * known.total():
-        return {}
-    message = "the words are {}, where those of other pages are {}: perhaps not what stands there"
-    return {
-        place: message.format(_named(script), _named(usual))
-        for place, script in enumerate(scripts)
-        if script not in (None, usual)
-    }
+    scripts = Scripts()
+    written = [scripts.add(text) for text in texts]
+    doubts = {place: scripts.doubt(script) for place, script in enumerate(written)}
+    return {place: doubt for place, doubt in doubts.items() if doubt}
 
 
-def _named(script: str | None) -> str:
-    return "Chinese or Japanese" if script == "CJK" else str(script).capitalize()
+class Scripts:
+    """The scripts of a document's pages, as they come."""
+
+    def __init__(self) -> None:
+        self._known: Counter[str] = Counter()
+
+    def add(self, text: str) -> str | None:
+        """Note a page; its script, as `script_of` has it."""
+        script = script_of(text)
+        if script is not None:
+            self._known[script] += 1
+        return script
+
+    def doubt(self, script: str | None) -> str | None:
+        """What is said of a page in this script, where nearly all that came are in another."""
+        if script is None or self._known.total() < PAGES:
+            return None
+        usual, count = self._known.most_common(1)[0]
+        if script == usual or count < REST * self._known.total():
+            return None
+        return (
+            f"the words are {_named(script)}, where those of other pages are {_named(usual)}:"
+            " perhaps not what stands there"
+        )
+
+
+def _named(script: str) -> str:
+    return "Chinese or Japanese" if script == "CJK" else script.capitalize()

@@ -22,6 +22,8 @@ class OCRRequest(CompletionRequest):
 
     TASK: ClassVar[str] = "ocr"
 
+    presence_penalty: float | None = Field(default=None, ge=-2, le=2)
+    frequency_penalty: float | None = Field(default=None, ge=-2, le=2)
     skip_special_tokens: bool | None = None
     repetition_detection: Mapping[str, int] | None = None
     mm_processor_kwargs: Mapping[str, Any] | None = None

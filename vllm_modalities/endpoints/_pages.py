@@ -18,7 +18,8 @@ from ..profiles import GENERIC_OCR, ImageRule
 from ._fetching import fetched
 from ._page import OnePage, Read
 from ._page_request import OCRRequest
-from ._reading import messages, prompted
+from ._reading import Manner, messages, prompted
+from ._sheet import Sheet
 
 if TYPE_CHECKING:
     from ..documents.blocks import Page
@@ -65,13 +66,25 @@ class Reading:
         """Raises InvalidRequestError as `prompted` does."""
         self.target, self.asked, self.journal = target, asked, journal
         self.profile = target.profile.ocr or GENERIC_OCR
-        self.rule = self.profile.image or ImageRule()
-        self.grammar = self.profile.grammars.get(asked.task, self.profile.grammar)
         self.dpi = asked.dpi or self.profile.dpi or DPI
-        self.fields = self._fields()
-        self.words = prompted(target, self.profile, asked.task, asked.prompt, asked.phrase)
+        self._fields = self._common_fields()
+        # Words of the caller's own are said once, of the whole page.
+        self.steps = self.profile.steps.get(asked.task) if asked.prompt is None else None
+        task = self.steps.layout if self.steps else asked.task
+        self.manner = self.manner_of(task, asked.prompt, asked.phrase)
         self._seen: dict[bytes, tuple[str, bytes]] = {}
         self._lock = threading.Lock()
+
+    def manner_of(self, task: str, prompt: str | None = None, phrase: str | None = None) -> Manner:
+        """How the model is asked for a task; raises as `prompted` does."""
+        profile = self.profile
+        return Manner(
+            words=prompted(self.target, profile, task, prompt, phrase),
+            fields={**self._fields, **profile.samplings.get(task, {})},
+            rule=profile.pictures.get(task) or profile.image or ImageRule(),
+            grammar=profile.grammars.get(task, profile.grammar),
+            instead=profile.instead.get(task) if prompt is None else None,
+        )
 
     def page(self, source: Source, number: int, place: int | None = None) -> Flow[Read]:
         """Read one page, or find it in the journal.
@@ -91,7 +104,7 @@ class Reading:
         name = f"page {number}" if place is None else f"page {number} of source {place}"
         read = yield from OnePage(self, source, number, name).read()
         page = replace(read.page, picture=picture, source=place or 0)
-        if self.journal is not None:
+        if self.journal is not None and page.finish_reason != "error":  # of a block
             yield from Work(partial(self.journal.put, key, page.to_dict()))
         return replace(read, page=page)
 
@@ -122,24 +135,24 @@ class Reading:
                 del self._seen[next(iter(self._seen))]
         return other if its_picture != picture else None
 
-    def request(self, url: str, pixels: int, temperature: float | None) -> OCRRequest:
+    def request(self, manner: Manner, sheet: Sheet, temperature: float | None) -> OCRRequest:
         """The caller's fields, then the profile's where the caller named none; None leaves one out.
 
         Args:
             temperature: Other than the profile's; then nothing else narrows the choice of tokens.
         """
-        extra, fields = self.asked.extra_body, dict(self.fields)
+        extra, fields = self.asked.extra_body, dict(manner.fields)
         if temperature is not None:
             fields |= {"temperature": temperature, "top_p": None, "top_k": None}
         return OCRRequest(
             model=self.target.model,
-            messages=messages(self.profile, url, self.words),
-            pixels=pixels,
+            messages=messages(self.profile, sheet.url, manner.words),
+            pixels=sheet.pixels,
             extra_body={name: value for name, value in extra.items() if value is not None},
             **{name: value for name, value in fields.items() if name not in extra},
         )
 
-    def _fields(self) -> dict[str, Any]:
+    def _common_fields(self) -> dict[str, Any]:
         versions = {replica.info.version for replica in self.target.replicas if replica.info}
         stops = not any(repairs("ocr-repetition-detection", version) for version in versions)
         return {
@@ -153,13 +166,13 @@ class Reading:
         }
 
     def _key(self, source: Source, number: int) -> str:
+        further = map(self.manner_of, self.steps.all_tasks) if self.steps else ()
         asked = {
             "page": number,
             "dpi": self.dpi,
             "task": self.asked.task,
-            "prompt": self.words,
+            "prompts": [(manner.words, manner.fields) for manner in (self.manner, *further)],
             "repair": self.asked.repair,
-            "fields": self.fields,
             "extra_body": dict(self.asked.extra_body),
         }
         return key_of(source.digest().encode(), self.target.model, asked)

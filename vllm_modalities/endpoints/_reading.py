@@ -2,13 +2,34 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from .._context import Target
 from .._inputs import invalid
-from ..profiles import OCRProfile
+from ..profiles import ImageRule, OCRProfile
 
 PHRASE = "{phrase}"
+
+
+@dataclass(frozen=True, slots=True)
+class Manner:
+    """How a model is asked to do one task.
+
+    Attributes:
+        words: What is said to it.
+        fields: Further fields of the request.
+        rule: How a picture is fitted for it.
+        grammar: How its answer reads.
+        instead: A task that may do better where this one fails, if there is one.
+    """
+
+    words: str
+    fields: Mapping[str, Any]
+    rule: ImageRule
+    grammar: str
+    instead: str | None
 
 
 def prompted(
@@ -22,7 +43,10 @@ def prompted(
     """
     words = prompt
     if words is None:
-        known = ", ".join(map(repr, profile.prompts)) or "no task, so give `prompt`"
+        known = (
+            ", ".join(map(repr, {**profile.steps, **profile.prompts}))
+            or "no task, so give `prompt`"
+        )
         if task not in profile.prompts:
             message = f"task={task!r}: the profile of {target.model!r} ({target.profile.name}) has"
             raise invalid("task", f"{message} {known}", code="ocr-task")

@@ -79,8 +79,8 @@ def ocr(
     Returns:
         The document, in the order of its pages. Boxes are in pixels of the page as it is seen, (x0,
         y0, x1, y1). A page that is cut, loops, or is doubtful otherwise says so in `.warnings`; one
-        that the model did not end by itself has another `.finish_reason` than `"stop"`. A page
-        that failed is empty, with `"error"`.
+        that the model did not end by itself has another `.finish_reason` than `"stop"`. It is
+        `"error"` for a page that failed, which is empty, and for one of which a block did.
 
     Raises:
         MediaError: There is no such file, it holds nothing that can be read, has no such page, or

@@ -16,6 +16,7 @@ from .._inputs import invalid
 from .._journal import Journal, JournalPath
 from .._many import Failure, OnError, Streak, is_shared
 from .._progress import Progress, told
+from ..documents.scripts import Scripts
 from ..errors import BadRequestError, MediaError, PartialFailureError, VLLMModalitiesError
 from ._page import Read
 from ._page_request import OCRRequest
@@ -114,7 +115,8 @@ def ocr_iter(
             if on_error == "raise":
                 raise
             return (_Sheet(place, None, 0, error),)
-        return (_Sheet(place, source, number) for number in source.numbers)
+        scripts = Scripts()
+        return (_Sheet(place, source, number, scripts=scripts) for number in source.numbers)
 
     def begin(_: _Sheet) -> Flow[_Pages]:
         target = yield from context.find(OCRRequest, model)
@@ -132,6 +134,12 @@ class _Sheet:
     source: Source | None
     number: int
     error: MediaError | None = None
+    scripts: Scripts | None = None  # of the document's pages, as far as they have come
+
+    def doubts(self, page: Page) -> list[str]:
+        """What the pages of the document that came before say of this one."""
+        doubt = self.scripts and self.scripts.doubt(self.scripts.add(page.text))
+        return [doubt] if doubt else []
 
 
 class _Pages:
@@ -190,7 +198,8 @@ class _Pages:
                 self._open.discard(sheet.source)
         if isinstance(outcome, Read):
             self._streak.ends()
-            page = replace(outcome.page, warnings=(*outcome.page.warnings, *outcome.said))
+            doubts = sheet.doubts(outcome.page)
+            page = replace(outcome.page, warnings=(*outcome.page.warnings, *doubts, *outcome.said))
         else:
             assert outcome is not None
             self._note(outcome, place)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
+from ._ocr_profile import ImageRule, OCRProfile, Steps
 from ._profile import (
     UNKNOWN,
     EmbedProfile,
-    ImageRule,
     Mark,
-    OCRProfile,
     Profile,
     RerankProfile,
     ScoreForm,
@@ -42,5 +41,6 @@ __all__ = [
     "RerankProfile",
     "ScoreForm",
     "SpeechProfile",
+    "Steps",
     "profile_of",
 ]

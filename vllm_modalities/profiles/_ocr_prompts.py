@@ -1,13 +1,14 @@
-"""Prompts that models which read pages were trained with, word for word; each with its licence.
+"""Prompts that models which read pages were trained with, word for word; each with its place.
 
-A model reads worse with other words, so these are facts, not style.
+A model reads worse with other words, so these are facts, not style. Their licences stand in the
+profiles that name them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-# rednote-hilab/dots.ocr dots_ocr/utils/prompts.py, `prompt_layout_all_en`; MIT licence.
+# rednote-hilab/dots.ocr dots_ocr/utils/prompts.py, `prompt_layout_all_en`.
 DOTS_LAYOUT_AND_TEXT = """\
 Please output the layout information from the PDF image, including each layout element's bbox, its \
 category, and the corresponding text content within the bbox.
@@ -30,7 +31,7 @@ category, and the corresponding text content within the bbox.
 5. Final Output: The entire output must be a single JSON object.
 """
 
-# rednote-hilab/dots.ocr dots_ocr/utils/prompts.py, `prompt_layout_only_en`; MIT licence.
+# rednote-hilab/dots.ocr dots_ocr/utils/prompts.py, `prompt_layout_only_en`.
 DOTS_LAYOUT = (
     "Please output the layout information from this PDF image, including each layout's bbox and its"
     " category. The bbox should be in the format [x1, y1, x2, y2]. The layout categories for the"
@@ -39,7 +40,7 @@ DOTS_LAYOUT = (
     " corresponding text. The layout result should be in JSON format."
 )
 
-# allenai/olmocr olmocr/prompts/prompts.py, `build_no_anchoring_v4_yaml_prompt`; Apache 2.0.
+# allenai/olmocr olmocr/prompts/prompts.py, `build_no_anchoring_v4_yaml_prompt`.
 OLMOCR = (
     "Attached is one page of a document that you must process. Just return the plain text"
     " representation of this document as if you were reading it naturally. Convert equations to"
@@ -51,7 +52,7 @@ OLMOCR = (
     " parameters."
 )
 
-# Card of nanonets/Nanonets-OCR2-3B; Apache 2.0.
+# Card of nanonets/Nanonets-OCR2-3B.
 NANONETS = (
     "Extract the text from the above document as if you were reading it naturally. Return the"
     " tables in html format. Return the equations in LaTeX representation. If there is an image in"
@@ -62,8 +63,7 @@ NANONETS = (
     " Prefer using ☐ and ☑ for check boxes."
 )
 
-# Tencent-Hunyuan/HunyuanOCR README.md, "Application-oriented Prompts"; Tencent Hunyuan Community
-# licence.
+# Tencent-Hunyuan/HunyuanOCR README.md, "Application-oriented Prompts".
 HUNYUAN = {
     "markdown": "Extract all information from the main body of the document image and represent it"
     " in markdown format, ignoring headers and footers. Tables should be expressed in HTML format,"
@@ -77,7 +77,7 @@ HUNYUAN = {
     " other charts.",
 }
 
-# datalab-to/chandra chandra/prompts.py, of version 1 and of version 2; Apache 2.0.
+# datalab-to/chandra chandra/prompts.py, of version 1 and of version 2.
 _TAGS = (
     "math br i b u del sup sub table tr td p th div pre h1 h2 h3 h4 h5 ul ol li input a span img hr"
     " tbody small caption strong thead big code"

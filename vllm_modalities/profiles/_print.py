@@ -112,11 +112,13 @@ How each answer is written has [a grammar](ocr.md#grammars). One is proven by a 
 model whose shape the tests follow, or *unproven*.
 """
 OCR_COLUMNS: Columns = {
-    "Answer": ("grammar", "grammars"),
+    "Answer": ("grammar", "grammars", "steps"),
     "Proven by": ("seen",),
+    "Prompts under": ("licence",),
     "Special tokens": ("skip_special_tokens",),
-    "Sampling": ("sampling", "vllm_xargs"),
-    "Picture": ("image", "dpi"),
+    "Sampling": ("sampling", "samplings", "vllm_xargs"),
+    "Further tries": ("ladder", "instead"),
+    "Picture": ("image", "pictures", "dpi"),
 }
 LONGEST = 240  # characters of a prompt that are shown
 
@@ -202,12 +204,19 @@ def _picture(rule: ImageRule) -> str:
             (f"up to {rule.longest} pixels long", rule.longest),
             (f"sides multiples of {rule.multiple}", rule.multiple),
             (f"on a canvas of {rule.canvas}", rule.canvas),
+            (f"squeezed to {rule.squeezed}", rule.squeezed),
+            (f"at least {rule.shortest} pixels wide and high", rule.shortest),
+            (f"white beside it beyond {rule.widened}:1", rule.widened),
         )
         if told
     )
 
 
-UNSET: Mapping[str, str] = {"seen": "*unproven*"}
+def _fields(fields: Mapping[str, float]) -> str:
+    return ", ".join(f"`{name}={value:g}`" for name, value in fields.items())
+
+
+UNSET: Mapping[str, str] = {"seen": "*unproven*", "licence": "*not found*"}
 """What is said of facts that are not set."""
 
 WORDS: Mapping[str, Callable[[Any], str]] = {
@@ -232,7 +241,12 @@ WORDS: Mapping[str, Callable[[Any], str]] = {
     }.__getitem__,
     "grammar": lambda grammar: str(GRAMMARS.get(grammar, grammar)),
     "vllm_xargs": lambda arguments: f"`{json.dumps(arguments)}`",
-    "sampling": lambda fields: ", ".join(f"`{name}={value:g}`" for name, value in fields.items()),
+    "sampling": _fields,
+    "samplings": lambda tasks: ", ".join(f"{_fields(tasks[task])} for `{task}`" for task in tasks),
+    "steps": lambda tasks: f"{', '.join(f'`{task}`' for task in tasks)} in two steps",
+    "ladder": lambda ladder: f"at temperatures {', '.join(map(str, ladder))}",
+    "instead": lambda tasks: ", ".join(f"`{tasks[task]}` for `{task}`" for task in tasks),
+    "pictures": lambda tasks: ", ".join(f"{_picture(tasks[task])} for `{task}`" for task in tasks),
     "grammars": lambda tasks: ", ".join(f"{name} for `{task}`" for task, name in tasks.items()),
     "image": _picture,
     "dpi": lambda dots: f"PDF at {dots} dpi",

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-Sources = Mapping[str, str]
+from ._ocr_profile import OCRProfile, Sources
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,69 +116,6 @@ class RerankProfile:
     images: bool | None = None
     context: int | None = None
     pooling: Literal["CLS", "LAST", "MEAN", "ALL"] | None = None
-    sources: Sources
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ImageRule:
-    """How a page is fitted for a model, and in what numbers the model says where things are.
-
-    Attributes:
-        scale: What the model calls the right and the bottom edge of the picture that it was sent;
-            None counts that picture's pixels.
-        pixels: The fewest and the most pixels of a picture; a page beyond is resized.
-        longest: The most pixels of the longer side.
-        multiple: What both sides are multiples of.
-        ratio: How many times the shorter side the longer one may be.
-        canvas: Width and height of a white canvas, in whose middle the page is fitted.
-    """
-
-    scale: float | None = None
-    pixels: tuple[int, int] | None = None
-    longest: int | None = None
-    multiple: int | None = None
-    ratio: int | None = None
-    canvas: tuple[int, int] | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OCRProfile:
-    """How a model that reads pages is asked, and how its answer reads.
-
-    Attributes:
-        prompts: What to say, by task (`"markdown"`, `"text"`, `"layout"`, `"table"`, `"formula"`,
-            `"figure"`, `"locate"` …); `""` is nothing beside the page. `{phrase}` in it stands for
-            what the caller looks for.
-        placeholder: What stands for the picture in the model's own prompts. A server looks for it
-            in the text, so no prompt may hold it.
-        prefix: What goes in front of every prompt; a model whose prompt has no line feed behind its
-            `placeholder` needs it there, since a server puts one.
-        system: What the system message says; None is no such message.
-        sampling: Fields of the request beside a temperature of 0.
-        vllm_xargs: Arguments of the logits processor that stops loops.
-        skip_special_tokens: False keeps the tokens that carry the boxes.
-        grammar: How the answer reads, a name in `vllm_modalities.documents.grammars.GRAMMARS`;
-            `"plain"` is Markdown without boxes.
-        grammars: The same for tasks whose answer reads otherwise.
-        image: How a page is fitted; None sends it as it is.
-        dpi: Dots an inch that a PDF's pages are rendered at.
-        seen: The public output whose shape the tests follow; None if there is none, and the grammar
-            is unproven.
-        sources: Where each fact is from, by its name.
-    """
-
-    prompts: Mapping[str, str]
-    placeholder: str | None = None
-    prefix: str | None = None
-    system: str | None = None
-    sampling: Mapping[str, float] = field(default_factory=dict)
-    vllm_xargs: Mapping[str, int | list[int]] = field(default_factory=dict)
-    skip_special_tokens: bool | None = None
-    grammar: str = "plain"
-    grammars: Mapping[str, str] = field(default_factory=dict)
-    image: ImageRule | None = None
-    dpi: int | None = None
-    seen: str | None = None
     sources: Sources
 
 

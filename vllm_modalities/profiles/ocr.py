@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from ._ocr_profile import ImageRule, OCRProfile
 from ._ocr_prompts import DOTS_LAYOUT, DOTS_LAYOUT_AND_TEXT
-from ._profile import ImageRule, OCRProfile, Profile
+from ._profile import Profile
 from ._shorthand import DEEPSEEK, PADDLEX, VLLM, called, cite
 from .ocr_blocks import OCR_BLOCKS
 from .ocr_markdown import OCR_MARKDOWN
@@ -24,6 +25,7 @@ _DEEPSEEK_FACTS = OCRProfile(
         "locate": "Locate <|ref|>{phrase}<|/ref|> in the image.",
     },
     placeholder="<image>",
+    instead={"markdown": "text"},
     vllm_xargs={"ngram_size": 30, "window_size": 90, "whitelist_token_ids": _CELLS},
     skip_special_tokens=False,  # the boxes stand between special tokens
     grammar="grounding",
@@ -32,7 +34,7 @@ _DEEPSEEK_FACTS = OCRProfile(
     seen="deepseek-ai/DeepSeek-OCR run_dpsk_ocr_image.py",
     sources=cite(
         {
-            f"{DEEPSEEK}config.py": "prompts placeholder",
+            f"{DEEPSEEK}config.py": "prompts placeholder instead",
             "source: vllm-project/recipes DeepSeek/DeepSeek-OCR.md": (
                 "vllm_xargs skip_special_tokens"
             ),
@@ -52,6 +54,9 @@ DEEPSEEK_OCR = Profile(
     ),
 )
 
+_DEEPSEEK_2_SHAPE = (
+    "huggingface/transformers tests/models/deepseek_ocr2/test_modeling_deepseek_ocr2.py"
+)
 DEEPSEEK_OCR_2 = Profile(
     name="DeepSeek-OCR-2",
     pattern=r"deepseek[-_]?ocr[-_]?2",
@@ -62,11 +67,10 @@ DEEPSEEK_OCR_2 = Profile(
             for task, prompt in _DEEPSEEK_FACTS.prompts.items()
             if task in ("markdown", "text")
         },
-        seen=None,
+        seen=_DEEPSEEK_2_SHAPE,
         sources={
-            fact: "source: deepseek-ai/DeepSeek-OCR-2@2f3699e"
-            for fact in _DEEPSEEK_FACTS.sources
-            if fact != "seen"
+            **dict.fromkeys(_DEEPSEEK_FACTS.sources, "source: deepseek-ai/DeepSeek-OCR-2@2f3699e"),
+            "seen": f"source: {_DEEPSEEK_2_SHAPE}",
         },
     ),
 )
@@ -106,10 +110,13 @@ DOTS_OCR = Profile(
             "layout": DOTS_LAYOUT,
             "text": "Extract the text content from this image.",
         },
+        licence="MIT, and an agreement of its own beside it, before which MIT goes",
         # Written out, since the template drops the turns of content that comes in parts.
         placeholder="<|img|><|imgpad|><|endofimg|>",
         prefix="<|img|><|imgpad|><|endofimg|>",
         sampling={"temperature": 0.1, "top_p": 0.9},
+        # "Consider using alternative prompts", of dots and underscores that are repeated endlessly.
+        instead={"markdown": "text"},
         grammar="layout-json",
         grammars={"text": "plain"},
         image=ImageRule(pixels=(3136, 11_289_600), multiple=28, ratio=200),
@@ -118,6 +125,8 @@ DOTS_OCR = Profile(
         sources=cite(
             {
                 "source: rednote-hilab/dots.ocr dots_ocr/utils/prompts.py": "prompts",
+                "source: rednote-hilab/dots.ocr README.md": "instead",
+                "source: rednote-hilab/dots.ocr@36d7248 dots.ocr LICENSE AGREEMENT": "licence",
                 f"{VLLM}model_executor/models/dots_ocr.py": "placeholder prefix",
                 "source: rednote-hilab/dots.ocr@36d7248": "sampling grammar grammars image dpi",
                 "source: docling-project/docling tests/data/json_dots/dots_list.json": "seen",
@@ -143,6 +152,7 @@ PADDLE_OCR_VL = Profile(
             "layout": "Spotting:",
             "seal": "Seal Recognition:",
         },
+        licence="Apache 2.0",
         placeholder="<|IMAGE_START|><|IMAGE_PLACEHOLDER|><|IMAGE_END|>",
         skip_special_tokens=False,  # places are tokens; end tokens are cut off here
         grammar="locations",
@@ -152,6 +162,7 @@ PADDLE_OCR_VL = Profile(
             {
                 f"{PADDLEX}uilts.py": "prompts skip_special_tokens grammar image",
                 "source: https://github.com/PaddlePaddle/PaddleOCR/issues/17579": "seen",
+                "source: PaddleX 3.7.2, METADATA of its wheel": "licence",
                 f"{VLLM}model_executor/models/paddleocr_vl.py": "placeholder",
             }
         ),
@@ -168,10 +179,12 @@ _NEMOTRON_FACTS = OCRProfile(
         "markdown": f"{_NEMOTRON}<predict_no_text_in_pic>",
         "figure": f"{_NEMOTRON}<predict_text_in_pic>",
     },
+    licence="MIT",
     sampling={"top_k": 1, "repetition_penalty": 1.1},
     skip_special_tokens=False,
     grammar="corners",
     image=ImageRule(scale=1.0, canvas=(1664, 2048)),
+    dpi=300,
     seen="docling-project/docling tests of nemotron_parse_utils",
     sources=cite(
         {
@@ -179,24 +192,34 @@ _NEMOTRON_FACTS = OCRProfile(
                 "prompts sampling skip_special_tokens image"
             ),
             "source: docling-project/docling tests of nemotron_parse_utils": "grammar seen",
+            "source: NVIDIA-NeMo/Curator nemo_curator/stages/interleaved/pdf/utils.py": "dpi",
+            "source: docling 2.143.0, METADATA of its wheel": "licence",
         }
     ),
 )
-_NEMOTRON_NOTES = (
-    "Words of your own make it loop: its prompt is a row of tokens.",
-    "The canvas is that of 2.0; an older one differs by 1 %, and so may its boxes.",
-)
+_NEMOTRON_NOTE = "Words of your own make it loop: its prompt is a row of tokens."
 NEMOTRON_PARSE = Profile(
     name="Nemotron-Parse",
     pattern=r"nemotron[-_]parse",
     ocr=_NEMOTRON_FACTS,
-    notes=_NEMOTRON_NOTES,
+    notes=(
+        _NEMOTRON_NOTE,
+        "The canvas is that of 2.0; that of 1.2 is not known, and may be 1 % narrower.",
+    ),
 )
 NEMOTRON_PARSE_1_1 = Profile(
     name="Nemotron-Parse 1.1",
     pattern=called("nemotron-parse-v1.1", "nemotron-parse-1.1"),
-    ocr=replace(_NEMOTRON_FACTS, prompts={"markdown": _NEMOTRON}),
-    notes=(*_NEMOTRON_NOTES, "It tells of figures behind all text, so that is their order here."),
+    ocr=replace(
+        _NEMOTRON_FACTS,
+        prompts={"markdown": _NEMOTRON},
+        image=ImageRule(scale=1.0, canvas=(1648, 2048)),
+        sources={
+            **_NEMOTRON_FACTS.sources,
+            "image": "source: nvidia/NVIDIA-Nemotron-Parse-v1.1 hf_nemotron_parse_processor.py",
+        },
+    ),
+    notes=(_NEMOTRON_NOTE, "It tells of figures behind all text, so that is their order here."),
 )
 
 OCR_PROFILES = (

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from ._ocr_profile import ImageRule, OCRProfile
 from ._ocr_prompts import NANONETS, OLMOCR
-from ._profile import ImageRule, OCRProfile, Profile
+from ._profile import Profile
 from ._shorthand import VLLM, called, cite
 
 _QWEN_IMAGE = "<|vision_start|><|image_pad|><|vision_end|>"
@@ -18,6 +19,7 @@ GLM_OCR = Profile(
             "table": "Table Recognition:",
             "formula": "Formula Recognition:",
         },
+        licence="Apache 2.0",
         placeholder="<|begin_of_image|><|image|><|end_of_image|>",
         sampling={"top_p": 0.00001, "top_k": 1, "repetition_penalty": 1.1},
         image=ImageRule(pixels=(12_544, 71_372_800)),
@@ -28,28 +30,37 @@ GLM_OCR = Profile(
                 "source: zai-org/GLM-OCR@cef4d0e glmocr/config.yaml": "prompts sampling image dpi",
                 f"{VLLM}model_executor/models/glm4_1v.py": "placeholder",
                 "source: zai-org/GLM-OCR examples/result/page/page.md": "grammar seen",
+                "source: zai-org/GLM-OCR pyproject.toml": "licence",
             }
         ),
     ),
     notes=("It reads one region at a time. Words of your own make it loop (GLM-OCR PR 239).",),
 )
 
+_LIGHTON_SHAPE = "huggingface/transformers tests/models/lighton_ocr/test_modeling_lighton_ocr.py"
 LIGHTON_OCR = Profile(
     name="LightOnOCR",
     pattern=r"lighton[-_]?ocr",
     ocr=OCRProfile(
         prompts={"markdown": ""},
+        licence="no words",
         sampling={"temperature": 0.2, "top_p": 0.9},
         grammar="placed-figures",
         image=ImageRule(scale=1000, longest=1540),
+        seen=_LIGHTON_SHAPE,
         sources=cite(
             {
-                "card: lightonai/LightOnOCR-2-1B": "prompts sampling image",
+                "card: lightonai/LightOnOCR-2-1B": "prompts licence sampling image",
                 "card: lightonai/LightOnOCR-2-1B-bbox-soup": "grammar",
+                f"source: {_LIGHTON_SHAPE}": "seen",
             }
         ),
     ),
-    notes=("It takes a page and no words: it repeats those that it gets.",),
+    notes=(
+        "It takes a page and no words: it repeats those that it gets.",
+        "The places of figures, which a `bbox` version writes, are read as its card says: the"
+        " public answer has none.",
+    ),
 )
 
 QIANFAN_OCR = Profile(
@@ -67,17 +78,20 @@ OLMOCR_ = Profile(
     pattern=r"olm[-_]?ocr",
     ocr=OCRProfile(
         prompts={"markdown": OLMOCR},
+        licence="Apache 2.0",
         placeholder=_QWEN_IMAGE,
         sampling={"temperature": 0.1},
+        ladder=(0.2, 0.3, 0.5, 0.8),
         grammar="front-matter",
         image=ImageRule(longest=1288),
         seen="allenai/olmocr tests/test_pipeline.py",
         sources=cite(
             {
                 "source: allenai/olmocr olmocr/prompts/prompts.py": "prompts grammar",
-                "source: allenai/olmocr@f7cfe4c olmocr/pipeline.py": "sampling image",
+                "source: allenai/olmocr@f7cfe4c olmocr/pipeline.py": "sampling ladder image",
                 f"{VLLM}model_executor/models/qwen2_5_vl.py": "placeholder",
                 "source: allenai/olmocr tests/test_pipeline.py": "seen",
+                "source: olmocr 0.4.27, METADATA of its wheel": "licence",
             }
         ),
     ),
@@ -88,12 +102,14 @@ NANONETS_OCR = Profile(
     pattern=r"nanonets[-_]ocr",
     ocr=OCRProfile(
         prompts={"markdown": NANONETS},
+        licence="Apache 2.0, as others say",
         placeholder=_QWEN_IMAGE,
         sampling={"repetition_penalty": 1.0},
         grammar="page-tags",
         sources=cite(
             {
                 "card: nanonets/Nanonets-OCR2-3B": "prompts sampling grammar",
+                "source: docs.voxel51.com model zoo, nanonets/Nanonets-OCR2-3B": "licence",
                 f"{VLLM}model_executor/models/qwen2_5_vl.py": "placeholder",
             }
         ),
@@ -112,6 +128,7 @@ GENERIC_OCR = OCRProfile(
         "figure": "Describe this figure for a reader who cannot see it, with the words and numbers"
         " in it.",
     },
+    instead={"markdown": "text"},
     sources={},
 )
 """How a model is asked that no profile knows, where the caller maps a server to reading pages."""

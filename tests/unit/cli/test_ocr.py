@@ -150,7 +150,7 @@ def test_wrong_use_ends_with_2(server, scans, arguments, words) -> None:
 def test_no_file_at_all_is_wrong_use(server, tmp_path) -> None:
     done = run(tmp_path)
     assert done.exit_code == 2
-    assert "no file to read" in done.stderr
+    assert "there is no PDF or image in it" in done.stderr
 
 
 def test_the_pages_of_a_document_that_fail_are_named(server, tmp_path) -> None:

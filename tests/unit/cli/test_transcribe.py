@@ -155,7 +155,7 @@ def test_what_no_server_can_do_is_exit_status_2(server, talks) -> None:
     ("arguments", "told"),
     [
         (["nowhere.wav"], "no such file"),
-        (["*.nothing"], "no recording"),
+        (["*.nothing"], "no file fits it"),
         ([".", "--translate", "--diarize"], "does not go with"),
     ],
 )

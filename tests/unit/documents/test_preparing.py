@@ -34,7 +34,10 @@ def test_a_fitted_page_keeps_the_model_s_limits(width: int, height: int, rule: I
 
 @given(
     size=st.tuples(st.integers(1, 90), st.integers(1, 90)),
-    rule=RULES | st.just(ImageRule(scale=1.0, canvas=(166, 204))),
+    rule=RULES
+    | st.just(ImageRule(scale=1.0, canvas=(166, 204)))
+    | st.just(ImageRule(scale=1000, shortest=28, widened=3))
+    | st.just(ImageRule(scale=1000, squeezed=(50, 60))),
     x=st.floats(0, 1),
     y=st.floats(0, 1),
 )
@@ -62,12 +65,25 @@ def test_a_page_that_fits_is_sent_as_it_is() -> None:
 
 
 def test_a_canvas_is_white_around_the_page_in_its_middle() -> None:
-    prepared = prepare(Image.new("RGB", (10, 10), "black"), ImageRule(canvas=(40, 20), scale=1.0))
-    assert prepared.image.size == (40, 20)
-    assert [prepared.image.getpixel((x, 10)) for x in (9, 10, 29, 30)] == [
-        (255, 255, 255),
-        (0, 0, 0),
-        (0, 0, 0),
-        (255, 255, 255),
-    ]
-    assert prepared.frame == Frame(10, 10, 0.25, 0.0, 0.75, 1.0)
+    """A page that is larger is made smaller, and none larger, as Nemotron-Parse's makers do."""
+    rule = ImageRule(canvas=(40, 20), scale=1.0)
+    for side, (first, last) in ((60, (10, 29)), (10, (15, 24))):
+        prepared = prepare(Image.new("RGB", (side, side), "black"), rule)
+        assert prepared.image.size == (40, 20)
+        assert [
+            prepared.image.getpixel((x, 10)) == (0, 0, 0)
+            for x in (first - 1, first, last, last + 1)
+        ] == [False, True, True, False]
+    assert prepared.frame == Frame(10, 10, 0.375, 0.25, 0.625, 0.75)
+
+
+@given(width=SIDES, height=SIDES)
+def test_a_picture_is_squeezed_or_widened_as_it_is_asked_for(width: int, height: int) -> None:
+    squeezed = prepare(Image.new("RGB", (width, height)), ImageRule(squeezed=(103, 103)))
+    assert squeezed.image.size == (103, 103)
+    rule = ImageRule(scale=1000, shortest=28, widened=50)
+    image = prepare(Image.new("RGB", (width, height)), rule).image
+    assert min(image.size) >= 28
+    assert max(image.size) <= 50 * min(image.size)
+    if min(width, height) >= 28 and max(width, height) <= 50 * min(width, height):
+        assert image.size == (width, height)

@@ -198,3 +198,21 @@ def test_pictures_of_any_kind_are_documents(talk) -> None:
     pages = talk(Reader()).every("ocr_iter", [image, document(1)], pages="1")
     assert places(pages) == [(0, 1), (1, 1)]
     assert pages[0].image.size == SIZE
+
+
+def test_a_page_in_another_script_than_those_before_it_is_doubted(talk) -> None:
+    """It can only be held against pages of its own document, and against those that came."""
+
+    def answers(ask):
+        is_foreign = ask.number == 6
+        return "Съешь же ещё этих мягких булок. " * 5 if is_foreign else spoken(ask) * 2
+
+    found = talk(Reader(answers=answers), max_concurrency=1).every(
+        "ocr_iter", [document(6), "ninth.png", document(1)], on_error="return"
+    )
+    (page,) = (page for page in found if page.warnings and page.finish_reason == "stop")
+    assert (page.source, page.number) == (0, 6)
+    assert page.warnings == (
+        "the words are Cyrillic, where those of other pages are Latin: perhaps not what stands"
+        " there",
+    )

@@ -44,7 +44,7 @@ def test_what_stays_a_loop_is_kept_and_says_so(talk) -> None:
     server = Reader(answers=lambda ask: (LOOP, "length"))
     with LOOPING:
         page = talk(server).ocr(document(1)).pages[0]
-    assert len(server.asks) == 3
+    assert [ask.temperature for ask in server.asks] == [0.0, 0.2, 0.6, 0.0]
     assert page.text.startswith("Total 5")
     assert page.finish_reason == "length"
     first, cut, loop = page.warnings
@@ -63,8 +63,10 @@ def test_a_loop_that_the_processor_cannot_see_is_not_blamed_on_its_absence(talk)
 @pytest.mark.parametrize("size", ["30", -1, 2.5, True])
 def test_arguments_that_no_processor_takes_tell_nothing_of_one(talk, size) -> None:
     """The server took them, so nobody looked at them; the loop is found all the same."""
-    client = talk(Reader(answers=lambda ask: LOOP), validation="off")
-    found = client.ocr(document(1), extra_body={"vllm_xargs": {"ngram_size": size}})
+    client = talk(Reader(answers=lambda ask: LOOP), validation="warn")
+    with pytest.warns(Warning, match="ngram_size") as caught:
+        found = client.ocr(document(1), extra_body={"vllm_xargs": {"ngram_size": size}})
+    assert not any("n-gram processor" in str(one.message) for one in caught)
     assert "ends in a loop" in found.pages[0].warnings[-1]
 
 
@@ -219,11 +221,96 @@ def test_a_page_that_cannot_be_asked_for_once_it_is_turned_stays_as_it_lay(talk)
     assert len(talk(server).ocr(lines("a", "b"), repair=False)) == 1
 
 
-def test_halves_that_cross_what_stands_there_say_so(talk) -> None:
-    page = Image.effect_noise((100, 200), 90).convert("RGB")
-    server = Reader(answers=lambda ask: ("a", "length" if ask.size[1] == 200 else "stop"))
-    (note,) = talk(server).ocr(page).warnings
-    assert note.endswith("through what stands there")
+NOISE = Image.effect_noise((100, 200), 90).convert("RGB")
+
+
+def test_halves_overlap_where_words_cross_every_row_and_what_both_say_stands_once(talk) -> None:
+    words = [f"w{n}" for n in range(40)]
+
+    def answers(ask):
+        if ask.size[1] == 200:
+            return " ".join(words[:9]), "length"
+        first_row = Image.open(io.BytesIO(ask.picture)).crop((0, 0, 100, 1))
+        is_upper = first_row.tobytes() == NOISE.crop((0, 0, 100, 1)).tobytes()
+        return " ".join([*words[:25], "d4mag3d"] if is_upper else ["d4mag3d", *words[16:]])
+
+    server = Reader(answers=answers)
+    (page,) = talk(server).ocr(NOISE)
+    assert page.text.split() == words
+    assert sum(ask.size[1] for ask in server.asks[1:]) == 220
+    assert page.warnings[0].startswith(
+        "the whole page was too long: it was read in two halves that overlap, from row"
+    )
+    assert len(page.warnings) == 1
+
+
+def test_halves_that_overlap_and_say_nothing_alike_say_so(talk) -> None:
+    def answers(ask):
+        return (f"Of {ask.size[1]} rows", "length" if ask.size[1] == 200 else "stop")
+
+    note, doubt = talk(Reader(answers=answers)).ocr(NOISE).warnings
+    assert "two halves that overlap" in note
+    assert doubt == "where the halves overlap, words may stand twice"
+
+
+def test_a_family_s_other_task_is_tried_last(talk) -> None:
+    """Its answer has no loop, and is read in its own grammar; blocks it has none."""
+
+    def answers(ask):
+        words = ask.fields["messages"][-1]["content"][-1]["text"]
+        return "Plain [[1, 2]] words." if words == "Free OCR." else LOOP
+
+    server = Reader(answers=answers)
+    with LOOPING:
+        (page,) = talk(server).ocr(document(1))
+    assert (page.text, page.blocks, page.finish_reason) == ("Plain [[1, 2]] words.", (), "stop")
+    assert page.warnings == (
+        "the answer ended in a loop, at temperatures 0.2, 0.6 too",
+        "the page was read with task='text' in the end",
+    )
+
+
+@pytest.mark.parametrize("own", [{"task": "text"}, {"prompt": "Read."}], ids=str)
+def test_no_other_task_is_tried_than_the_caller_s_where_none_stands_for_it(talk, own) -> None:
+    server = Reader(answers=lambda ask: LOOP)
+    with LOOPING:
+        talk(server).ocr(document(1), **own)
+    assert [ask.temperature for ask in server.asks] == [0.0, 0.2, 0.6]
+
+
+def test_a_family_has_a_ladder_of_its_own(talk) -> None:
+    server = Reader(model="olmocr", answers=lambda ask: LOOP)
+    talk(server).ocr(document(1))
+    assert [ask.temperature for ask in server.asks] == [0.1, 0.2, 0.3, 0.5, 0.8]
+
+
+def test_a_turned_page_that_is_cut_is_parted_as_it_stands_upright(talk) -> None:
+    """The page of 200x400 lies on its side; upright it is 400x200, and its halves are lower."""
+
+    def answers(ask):
+        return (lying(ask), "length") if ask.size == (400, 200) else lying(ask)
+
+    server = Reader(model="olmocr", answers=answers)
+    page = talk(server).ocr(lines("a", "b")).pages[0]
+    whole, upright, *halves = (ask.size for ask in server.asks)
+    assert (whole, upright) == ((200, 400), (400, 200))
+    assert [width for width, _ in halves] == [400, 400]
+    turned, parted, *_ = page.warnings
+    assert turned.startswith("the page was turned by 90 degrees")
+    assert parted.startswith("the whole page was too long")
+    assert page.text.count("Upright words.") == 2
+    assert all(0 <= x0 < x1 <= 200 and 0 <= y0 < y1 <= 400 for x0, y0, x1, y1 in page.figures)
+
+
+def test_a_half_that_comes_back_empty_is_asked_for_again(talk) -> None:
+    def answers(ask):
+        if ask.size[1] == 400:
+            return "The who", "length"
+        return "Half." if ask.temperature else ""
+
+    (page,) = talk(Reader(answers=answers)).ocr(lines(*"abcd"))
+    assert page.text == "Half.\n\nHalf."
+    assert page.warnings[0] == ("the half was read at temperature 0.2: at 0 the answer was empty")
 
 
 def test_a_half_that_is_cut_too_leaves_the_page_cut(talk) -> None:

@@ -1,8 +1,10 @@
 """Read MinerU2.5's layout: `<|box_start|>x0 y0 x1 y1<|box_end|><|ref_start|>type<|ref_end|>`.
 
-Words may follow a mark. A turn (`<|rotate_right|>`) and what else stands in tokens is dropped.
+Words may follow a mark. `<|rotate_right|>` says that a block lies on its right side, and
+`txt_contd_tgt` that it goes on with the text before; what else stands in tokens is dropped.
 
-Source: opendatalab/mineru-vl-utils mineru_vl_utils/mineru_client.py.
+Source: opendatalab/mineru-vl-utils mineru_vl_utils/mineru_client.py, `ANGLE_MAPPING`; an answer:
+myhloli/mineru-vl-utils tests/fixtures/baige_page8_layout.txt.
 """
 
 from __future__ import annotations
@@ -20,7 +22,9 @@ MARK = re.compile(
     r"<\|box_start\|>(?P<box>[^<>\n]{0,60})<\|box_end\|>"
     r"(?:\s{0,2}<\|ref_start\|>(?P<label>[^<>\n]{0,60})(?P<end><\|ref_end\|>|$))?"
 )
-TURNED = re.compile(r"<\|rotate_(?:right|down|left)\|>")
+TURNED = re.compile(r"<\|rotate_(right|down|left)\|>")
+TURNS = {"right": 270, "down": 180, "left": 90}  # clockwise, so that the block is upright
+CONTINUED = "txt_contd_tgt"
 TOKEN = re.compile(r"<\|[a-z_]{1,30}\|>|txt_contd(?:_tgt)?")
 
 
@@ -47,14 +51,21 @@ def _pieces(text: str, frame: Frame, doubts: Doubts) -> Iterator[Piece]:
             doubts.add("block without a type", mark[0])
         elif not mark["end"]:
             doubts.add("answer cut inside a type", mark[0])
-        words = _clean(text[mark.end() : end], doubts)
-        yield Piece(label or "text", words, one_box(mark["box"], frame, doubts))
+        written = text[mark.end() : end]
+        turned = TURNED.search(written)
+        if turned:
+            doubts.add("block that is turned", turned[0])
+        yield Piece(
+            label or "text",
+            _clean(written, doubts),
+            one_box(mark["box"], frame, doubts),
+            turn=TURNS[turned[1]] if turned else 0,
+            follows=CONTINUED in written,
+        )
 
 
 def _clean(words: str, doubts: Doubts) -> str:
     if "<|box_start|>" in words:
         doubts.add("mark that could not be read kept as text", words)
-    if turned := TURNED.search(words):
-        doubts.add("block that is turned", turned[0])
     bare = TOKEN.sub("", words)
     return otsl.table(bare) if otsl.is_otsl(bare) else tidy(bare, doubts)

@@ -18,7 +18,7 @@ from ..blocks import is_figure
 from ..preparing import Frame
 from .boxes import placed
 from .clean import tidy, unwrapped
-from .parsed import Doubts, Parsed, Piece, assembled
+from .parsed import Doubts, Parsed, Piece, assembled, displayed
 
 BOXES = ("bbox", "bbox_2d", "box", "box_2d")
 LABELS = ("category", "label", "type")
@@ -74,8 +74,8 @@ def _piece(one: Mapping[str, Any], frame: Frame, doubts: Doubts) -> Piece:
     kind = str(label or "text")
     text = str(words or "").translate({ord(found): latex for found, latex in LATEX.items()})
     text = tidy(text, doubts)
-    if kind.lower() in FORMULAS and text and "$" not in text:
-        text = f"$$\n{text}\n$$"
+    if kind.lower() in FORMULAS:
+        text = displayed(text)
     numbers = isinstance(box, list) and all(type(number) in (int, float) for number in box)
     if numbers and len(box) == 4:
         return Piece(kind, text, placed(box, frame, doubts, str(box)))
