@@ -5,11 +5,11 @@ from __future__ import annotations
 import base64
 import binascii
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 
 from ._inputs import invalid
 
-APIKey = str | Callable[[], str] | None
+APIKey = str | Callable[[], str] | Callable[[], Awaitable[str]] | None
 
 _TELLING = re.compile(r"auth|key|token|secret|cookie|pass|credential", re.IGNORECASE)
 SHORTEST = 3  # characters; hiding less would garble every message

@@ -16,6 +16,7 @@ from ._fleet import BaseURL, Fleet, replicas_of, version_of
 from ._flow import Flow, Live, Stream
 from ._inputs import at_least, invalid
 from ._live import AsyncTextStream, TextStream
+from ._moving import FromOpenAI
 from ._secrets import APIKey, check_key
 from ._stream import async_results, results
 from ._transport import AsyncTransport, SyncTransport
@@ -46,7 +47,7 @@ Built = TypeVar("Built")
 DEFAULT_URL = "http://localhost:8000"
 
 
-class _Endpoints:
+class _Endpoints(FromOpenAI):
     """What a client can do: both clients inherit this list."""
 
     is_async: ClassVar[bool] = False
@@ -173,7 +174,8 @@ class Client(_Endpoints):
         base_url: One URL, a list of URLs, or a mapping from task (`"embed"`, `"rerank"`,
             `"transcribe"`, `"ocr"` …) to URLs. Default `$VLLM_BASE_URL` (a comma-separated list
             may stand there), else `http://localhost:8000`. With or without `/v1`.
-        api_key: The servers' `--api-key`, or a function that gives it; default `$VLLM_API_KEY`.
+        api_key: The servers' `--api-key`, or a function that gives it, which `AsyncClient` awaits
+            where that is to be awaited; default `$VLLM_API_KEY`.
         model: The model for every call that names none; None means the one that is served.
         server_version: The servers' vLLM release, such as `"0.32.0"`, instead of asking them.
         validation: `"error"` raises before sending, `"warn"` warns and sends, `"off"` sends.

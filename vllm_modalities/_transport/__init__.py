@@ -23,7 +23,7 @@ from ..errors import VLLMModalitiesError
 from . import library
 from .call import Call
 from .connection import LateError
-from .heads import body_of, head_of, headers_of
+from .heads import awaited_key_of, body_of, head_of, headers_of, key_of
 from .http1 import MalformedError, Reader
 from .pool import Exchange, Pool
 from .session import Session
@@ -41,7 +41,7 @@ class SyncTransport:
     """Sends for `Client`."""
 
     def __init__(self, http_client: Any, *, api_key: APIKey, connections: int) -> None:
-        self._own = _Own(api_key, connections)
+        self._api_key, self._own = api_key, _Own(connections)
         self._borrowed: library.Borrowed | None = None
         if http_client is not None or proxied():
             self._borrowed = library.Borrowed(http_client, api_key, connections)
@@ -56,7 +56,7 @@ class SyncTransport:
             return self._talk(self._own.session(request, self._borrowed, traced))
         if self._borrowed is not None:
             return self._borrowed.send(request, traced)
-        call, exchange = self._own.begin(request, traced)
+        call, exchange = self._own.begin(request, key_of(request, self._api_key), traced)
         try:
             reader = run(self._own.pool.send(exchange))
         except _FAULTS as error:
@@ -89,7 +89,7 @@ class AsyncTransport:
     """Sends for `AsyncClient`."""
 
     def __init__(self, http_client: Any, *, api_key: APIKey, connections: int) -> None:
-        self._own = _Own(api_key, connections)
+        self._api_key, self._own = api_key, _Own(connections)
         self._borrowed: library.AsyncBorrowed | None = None
         if http_client is not None or proxied():
             self._borrowed = library.AsyncBorrowed(http_client, api_key, connections)
@@ -100,7 +100,8 @@ class AsyncTransport:
             return await self._talk(self._own.session(request, self._borrowed, traced))
         if self._borrowed is not None:
             return await self._borrowed.send(request, traced)
-        call, exchange = self._own.begin(request, traced)
+        key = await awaited_key_of(request, self._api_key)
+        call, exchange = self._own.begin(request, key, traced)
         try:
             reader = await run_async(self._own.pool.send(exchange))
         except _FAULTS as error:
@@ -137,15 +138,16 @@ class AsyncTransport:
 class _Own:
     """Connections of our own, and requests written for them."""
 
-    def __init__(self, api_key: APIKey, connections: int) -> None:
+    def __init__(self, connections: int) -> None:
         self.pool = Pool(connections, library.tls_context)
-        self._api_key = api_key
         self._head = lru_cache(maxsize=64)(head_of)  # most requests differ in their bodies alone
 
-    def begin(self, request: Request, traced: Mapping[str, str]) -> tuple[Call, Exchange]:
+    def begin(
+        self, request: Request, key: str | None, traced: Mapping[str, str]
+    ) -> tuple[Call, Exchange]:
         """The request as bytes, and its time runs."""
         ends = time.monotonic() + request.timeout
-        headers, body = headers_of(request, self._api_key), b""
+        headers, body = headers_of(request, key), b""
         if request.form is not None:
             body, headers["Content-Type"] = library.multipart(request.form)
         elif request.json is not None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -34,9 +35,34 @@ def own_headers() -> dict[str, str]:
     }
 
 
-def headers_of(request: Request, api_key: APIKey) -> dict[str, str]:
+def key_of(request: Request, api_key: APIKey) -> str | None:
+    """The key that a request carries.
+
+    Raises:
+        InvalidRequestError: It is to be awaited.
+    """
+    key = _asked(request, api_key)
+    if inspect.iscoroutine(key):
+        key.close()
+    if inspect.isawaitable(key):
+        raise invalid("api_key", "api_key gives what is to be awaited: AsyncClient does that")
+    return key
+
+
+async def awaited_key_of(request: Request, api_key: APIKey) -> str | None:
+    """The key that a request carries; what `api_key` gives may be awaitable."""
+    key = _asked(request, api_key)
+    return await key if inspect.isawaitable(key) else key
+
+
+def _asked(request: Request, api_key: APIKey) -> str | Awaitable[str] | None:
+    if request.anonymous:
+        return None
+    return api_key() if callable(api_key) else api_key
+
+
+def headers_of(request: Request, key: str | None) -> dict[str, str]:
     """The headers of a request but for those about its body; the request's own win."""
-    key = None if request.anonymous else api_key() if callable(api_key) else api_key
     headers = own_headers() | ({"Authorization": f"Bearer {key}"} if key else {})
     given = {name.lower() for name in request.headers}
     return {name: headers[name] for name in headers if name.lower() not in given} | dict(

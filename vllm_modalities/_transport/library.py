@@ -18,7 +18,7 @@ from .._flow import Form, Request, Response
 from .._inputs import invalid
 from .._secrets import APIKey, hider
 from .call import Call
-from .heads import body_of, checked, headers_of
+from .heads import awaited_key_of, body_of, checked, headers_of, key_of
 from .http1 import LARGEST, MalformedError
 from .pool import CONNECT, KEEPALIVE
 
@@ -44,7 +44,8 @@ class Borrowed:
 
     def send(self, request: Request, traced: Mapping[str, str]) -> Response:
         """One exchange; raises our errors."""
-        call, arguments = _prepared(self._library, request, self._api_key, traced)
+        key = key_of(request, self._api_key)
+        call, arguments = _prepared(self._library, request, key, traced)
         ends, body = time.monotonic() + request.timeout, bytearray()
         with _translated(self._library, call):
             sent, options = _built(self._library, self._client, request, arguments)
@@ -77,7 +78,8 @@ class AsyncBorrowed:
 
     async def send(self, request: Request, traced: Mapping[str, str]) -> Response:
         """One exchange; raises our errors."""
-        call, arguments = _prepared(self._library, request, self._api_key, traced)
+        key = await awaited_key_of(request, self._api_key)
+        call, arguments = _prepared(self._library, request, key, traced)
         body = bytearray()
         with _translated(self._library, call), anyio.move_on_after(request.timeout):
             sent, options = _built(self._library, self._client, request, arguments)
@@ -125,10 +127,10 @@ def _ours(connections: int) -> dict[str, Any]:
 
 
 def _prepared(
-    library: ModuleType, request: Request, api_key: APIKey, traced: Mapping[str, str]
+    library: ModuleType, request: Request, key: str | None, traced: Mapping[str, str]
 ) -> tuple[Call, dict[str, Any]]:
     """A request as the library takes it."""
-    headers = {**headers_of(request, api_key), **traced}
+    headers = {**headers_of(request, key), **traced}
     checked(headers)
     arguments: dict[str, Any] = {
         "method": request.method,

@@ -124,6 +124,24 @@ def test_a_function_is_asked_for_the_key_again(talk) -> None:
     assert len(authorizations(server)) == len(server.sent)
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_key_that_is_awaited_is_for_the_client_that_awaits(kind) -> None:
+    server = FakeVLLM()
+    keys = iter(range(99))
+
+    async def key() -> str:
+        return f"key-{next(keys)}"
+
+    client = Talker(kind, server, api_key=key)
+    if kind == BLOCKING:
+        with pytest.raises(InvalidRequestError, match="AsyncClient does"):
+            client.embed("a")
+        assert server.sent == []
+    else:
+        client.embed("a")
+        assert len(authorizations(server)) == len(server.sent) == next(keys)
+
+
 @pytest.mark.parametrize(
     ("userinfo", "pair"),
     [("user:secret", "user:secret"), ("user", "user:"), ("u%40x:p%3Aq", "u@x:p:q")],

@@ -91,7 +91,7 @@ GROUPS = [
     ),
     ("server", "profiles", "_wire", "_results", "vectors", "audio", "documents", "gates"),
     ("_fleet", "_exchange", "_routing", "_context", "_many", "_sizes", "endpoints"),
-    ("_transport", "_drivers", "_stream", "_live", "_endpoint", "client"),
+    ("_transport", "_drivers", "_stream", "_live", "_endpoint", "_moving", "client"),
     ("serving", "bulk", "integrations", "simulator", "telemetry"),
     ("cli", "__main__", "_pytest"),
 ]
