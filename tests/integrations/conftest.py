@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
+import soundfile
+from PIL import Image
 
 from vllm_modalities import AsyncClient, Client
 from vllm_modalities.simulator import Simulator, simulate
 
 TEXTS = ["Bread rises since yeast makes gas.", "Trains to Berlin leave at noon.", "A cat sleeps."]
 QUERY = "trains to Berlin"
+ASSETS = Path(__file__).parents[2] / "examples" / "assets"
 
 
 @pytest.fixture(scope="session")
 def servers() -> Iterator[Simulator]:
-    with simulate(tasks=["embed", "rerank"]) as running:
+    with simulate() as running:
         yield running
 
 
@@ -42,3 +47,26 @@ def ray() -> Iterator[Any]:
         ray.data.DataContext.get_current().enable_progress_bars = False
         yield ray
         ray.shutdown()
+
+
+@pytest.fixture(scope="session")
+def recording() -> Path:
+    return ASSETS / "speech-en-us.flac"
+
+
+@pytest.fixture(scope="session")
+def silence(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A recording in which nobody speaks."""
+    path = tmp_path_factory.mktemp("sounds") / "silence.wav"
+    soundfile.write(path, np.zeros(16_000, np.float32), 16_000)
+    return path
+
+
+@pytest.fixture(scope="session")
+def scans(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    """A TIFF of two pages, and a PNG."""
+    folder = tmp_path_factory.mktemp("scans")
+    page = Image.open(ASSETS / "invoice.png").convert("RGB")
+    page.save(folder / "two.tiff", save_all=True, append_images=[page])
+    page.save(folder / "one.png")
+    return [folder / "two.tiff", folder / "one.png"]

@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import asyncio
+from pathlib import Path
 from typing import Any
 
 import pytest
 from conftest import QUERY, TEXTS
-from llama_index.core import VectorStoreIndex
-from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
+from fsspec.implementations.memory import MemoryFileSystem
+from llama_index.core import SimpleDirectoryReader, VectorStoreIndex
+from llama_index.core.schema import MetadataMode, NodeWithScore, QueryBundle, TextNode
 
 from vllm_modalities import AsyncClient, Client
-from vllm_modalities.integrations.llama_index import VLLMEmbedding, VLLMRerank
+from vllm_modalities.integrations.llama_index import (
+    VLLMAudioReader,
+    VLLMEmbedding,
+    VLLMOCRReader,
+    VLLMRerank,
+)
 
 NODES = [TextNode(text=text, id_=str(at)) for at, text in enumerate(TEXTS)]
 SCORED = [NodeWithScore(node=node) for node in NODES]
@@ -69,3 +76,63 @@ def test_what_is_shown_of_them_has_no_key(servers: Any) -> None:
         made = (VLLMEmbedding(client=client), VLLMRerank(client=client))
     assert [one.class_name() for one in made] == ["VLLMEmbedding", "VLLMRerank"]
     assert not any("secret" in f"{one!r} {one.to_dict()}" for one in made)
+
+
+def test_an_ocr_reader_gives_a_document_a_page(client: Client, scans: list[Path]) -> None:
+    reader = VLLMOCRReader(client=client)
+    found = reader.load_data(scans[0], extra_info={"shelf": 3})
+    assert [one.text for one in found] == [page.markdown for page in client.ocr(scans[0]).pages]
+    assert [one.metadata for one in found] == [
+        {"source": str(scans[0]), "shelf": 3, "page": number, "warnings": ""} for number in (1, 2)
+    ]
+    assert next(iter(reader.lazy_load_data(scans[0]))).text == found[0].text
+
+
+def test_what_is_known_of_a_page_is_not_embedded_with_it(client: Client, scans) -> None:
+    (found,) = VLLMOCRReader(client=client).load_data(scans[1])
+    assert found.get_content(MetadataMode.EMBED) == found.text
+    assert "page: 1" in found.get_content(MetadataMode.LLM)
+
+
+def test_an_audio_reader_gives_a_document_a_recording_or_a_segment(client, recording) -> None:
+    heard = client.transcribe(recording)
+    (whole,) = VLLMAudioReader(client=client).load_data(recording)
+    assert (whole.text, whole.metadata["duration"]) == (heard.text, heard.duration)
+    parts = VLLMAudioReader(client=client, per="segment").load_data(recording)
+    assert [(one.text, one.metadata["start"]) for one in parts] == [
+        (one.text, one.start) for one in heard.segments
+    ]
+
+
+def test_a_directory_is_read_by_the_ending_of_each_file(client, servers, scans, recording) -> None:
+    files = [*scans, recording]
+
+    async def main() -> list[Any]:
+        async with AsyncClient(servers.urls) as own:
+            given = {"client": client, "async_client": own}
+            pages, sounds = VLLMOCRReader(**given), VLLMAudioReader(**given)
+            kinds = {".tiff": pages, ".png": pages, ".flac": sounds}
+            reader = SimpleDirectoryReader(input_files=files, file_extractor=kinds)
+            assert [one.text for one in reader.load_data()] == expected
+            return await reader.aload_data()
+
+    expected = [page.markdown for scan in scans for page in client.ocr(scan).pages]
+    expected.append(client.transcribe(recording).text)
+    assert [one.text for one in asyncio.run(main())] == expected
+
+
+def test_without_an_async_client_a_thread_reads(client: Client, scans: list[Path]) -> None:
+    reader = VLLMOCRReader(client=client)
+    (found,) = asyncio.run(reader.aload_data(scans[1]))
+    assert found.text == client.ocr(scans[1]).pages[0].markdown
+
+
+def test_files_of_another_file_system_are_read_there(client: Client, scans: list[Path]) -> None:
+    elsewhere = MemoryFileSystem()
+    elsewhere.pipe_file("/scans/one.png", scans[1].read_bytes())
+    reader = SimpleDirectoryReader(
+        "/scans", fs=elsewhere, file_extractor={".png": VLLMOCRReader(client=client)}
+    )
+    (found,) = reader.load_data()
+    assert found.text == client.ocr(scans[1]).pages[0].markdown
+    assert found.metadata["source"] == "/scans/one.png"

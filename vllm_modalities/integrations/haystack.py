@@ -1,67 +1,49 @@
-"""Haystack's embedders and ranker, over a client; needs the extra `haystack`.
+"""Haystack's embedders, ranker and converters, over a client; needs the extra `haystack`.
 
+pipeline.add_component("reader", VLLMOCRConverter(base_url="http://gpu3:8000"))
 pipeline.add_component("embedder", VLLMTextEmbedder(base_url="http://gpu1:8000"))
 pipeline.add_component("ranker", VLLMRanker(base_url="http://gpu2:8000", top_k=3))
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
-from functools import cached_property
-from typing import Any, ClassVar
+from itertools import groupby
+from operator import attrgetter
+from typing import Any, Unpack
 
-from ..client import AsyncClient, Client
 from ..endpoints.rerank import RerankResult
 from ..vectors.embeddings import Embeddings
 from . import missing
+from ._files import (
+    OCROptions,
+    PageReading,
+    Part,
+    Per,
+    Reading,
+    SpeechOptions,
+    SpeechReading,
+)
 
 try:
-    from haystack import Document, component, default_from_dict, default_to_dict
+    from haystack import Document, component
     from haystack.utils import Secret
 except ModuleNotFoundError as error:
     raise missing("haystack", error) from None
 
-__all__ = ["VLLMDocumentEmbedder", "VLLMRanker", "VLLMTextEmbedder"]
+from ._haystack import KEY, Component, Meta, Source, files_of
 
-KEY = Secret.from_env_var("VLLM_API_KEY", strict=False)
-
-
-class _Component:
-    """What the components share: their servers, and how they are written into a pipeline's file."""
-
-    FIELDS: ClassVar[tuple[str, ...]]
-
-    base_url: str | list[str] | None
-    api_key: Secret | None
-
-    @cached_property
-    def client(self) -> Client:
-        return Client(self.base_url, api_key=self._key())
-
-    @cached_property
-    def async_client(self) -> AsyncClient:
-        return AsyncClient(self.base_url, api_key=self._key())
-
-    def _key(self) -> str | None:
-        return self.api_key.resolve_value() if self.api_key else None
-
-    def _options(self) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in self.FIELDS}
-
-    def to_dict(self) -> dict[str, Any]:
-        """For a pipeline's file: the name of the key's variable, never the key."""
-        key = self.api_key.to_dict() if self.api_key else None
-        return default_to_dict(self, base_url=self.base_url, api_key=key, **self._options())
-
-    @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> Any:
-        key = data["init_parameters"].get("api_key")
-        if isinstance(key, dict):
-            data["init_parameters"]["api_key"] = Secret.from_dict(key)
-        return default_from_dict(cls, data)
+__all__ = [
+    "VLLMDocumentEmbedder",
+    "VLLMOCRConverter",
+    "VLLMRanker",
+    "VLLMTextEmbedder",
+    "VLLMTranscriber",
+]
 
 
-class _Embedder(_Component):
+class _Embedder(Component):
     FIELDS = ("model", "dimensions", "input_type")
 
     def __init__(
@@ -116,7 +98,7 @@ class VLLMDocumentEmbedder(_Embedder):
 
 
 @component
-class VLLMRanker(_Component):
+class VLLMRanker(Component):
     """The documents that a reranker finds best, best first, with its scores.
 
     Args:
@@ -162,6 +144,102 @@ class VLLMRanker(_Component):
         return {"documents": _ranked(documents, found)}
 
 
+class _Converter(Component):
+    options: Mapping[str, Any]
+
+    def _options(self) -> dict[str, Any]:
+        return dict(self.options)
+
+    def _parts(self, reading: Reading, sources: list[Source], meta: Meta) -> list[Part]:
+        return list(reading.parts(self.client, files_of(sources, meta)))
+
+    async def _parts_async(self, reading: Reading, sources: list[Source], meta: Meta) -> list[Part]:
+        files = files_of(sources, meta)
+        return [part async for part in reading.parts_async(self.async_client, files)]
+
+
+@component
+class VLLMOCRConverter(_Converter):
+    """Images and PDFs as Markdown, a document each: form feeds stand between their pages.
+
+    `meta["warnings"]` says what is doubtful, a line each, with the number of the page.
+
+    Args:
+        base_url, api_key: As for `VLLMTextEmbedder`.
+        password: Of PDFs that are encrypted.
+        options: As for `Client.ocr_iter`. The first page that fails is raised, unless
+            `on_error="return"` makes it an empty page that the warnings tell of.
+    """
+
+    SECRETS = ("api_key", "password")
+
+    def __init__(
+        self,
+        *,
+        base_url: str | list[str] | None = None,
+        api_key: Secret | None = KEY,
+        password: Secret | None = None,
+        **options: Unpack[OCROptions],
+    ) -> None:
+        self.base_url, self.api_key = base_url, api_key
+        self.password, self.options = password, options
+
+    def _reading(self) -> Reading:
+        password = self.password.resolve_value() if self.password else None
+        return PageReading({**self.options, "password": password})
+
+    @component.output_types(documents=list[Document])
+    def run(self, sources: list[Source], meta: Meta = None) -> dict[str, list[Document]]:
+        return {"documents": _whole(self._parts(self._reading(), sources, meta))}
+
+    @component.output_types(documents=list[Document])
+    async def run_async(
+        self, sources: list[Source], meta: Meta = None
+    ) -> dict[str, list[Document]]:
+        return {"documents": _whole(await self._parts_async(self._reading(), sources, meta))}
+
+
+@component
+class VLLMTranscriber(_Converter):
+    """Recordings written down, a document each, or one a segment with its `start` and `end` (s).
+
+    `meta` has `warnings` and what is known of `language`, `duration` (s) and `speaker`.
+
+    Args:
+        base_url, api_key: As for `VLLMTextEmbedder`.
+        per: `"recording"` makes a document of each recording, `"segment"` of each segment.
+        options: As for `Client.transcribe`. The first piece that fails is raised, unless
+            `on_error="return"` leaves it out, which the warnings say.
+    """
+
+    def __init__(
+        self,
+        *,
+        base_url: str | list[str] | None = None,
+        api_key: Secret | None = KEY,
+        per: Per = "recording",
+        **options: Unpack[SpeechOptions],
+    ) -> None:
+        self.base_url, self.api_key = base_url, api_key
+        self.per, self.options = per, options
+
+    def _options(self) -> dict[str, Any]:
+        return {"per": self.per, **self.options}
+
+    def _reading(self) -> Reading:
+        return SpeechReading(self.options, self.per)
+
+    @component.output_types(documents=list[Document])
+    def run(self, sources: list[Source], meta: Meta = None) -> dict[str, list[Document]]:
+        return {"documents": _each(self._parts(self._reading(), sources, meta))}
+
+    @component.output_types(documents=list[Document])
+    async def run_async(
+        self, sources: list[Source], meta: Meta = None
+    ) -> dict[str, list[Document]]:
+        return {"documents": _each(await self._parts_async(self._reading(), sources, meta))}
+
+
 def _contents(documents: list[Document]) -> list[str]:
     return [document.content or "" for document in documents]
 
@@ -182,3 +260,22 @@ def _of_documents(documents: list[Document], found: Embeddings) -> dict[str, Any
 
 def _ranked(documents: list[Document], found: RerankResult) -> list[Document]:
     return [replace(documents[one.index], score=one.score) for one in found]
+
+
+def _each(parts: list[Part]) -> list[Document]:
+    return [Document(content=part.text, meta=part.facts) for part in parts]
+
+
+def _whole(parts: list[Part]) -> list[Document]:
+    """One document a file, as Haystack's splitters count the pages."""
+    made = []
+    for file, group in groupby(parts, key=attrgetter("file")):
+        read = list(group)
+        doubts = (
+            f"page {page.facts['page']}: {line}"
+            for page in read
+            for line in page.facts["warnings"].splitlines()
+        )
+        text = "\f".join(page.text for page in read)
+        made.append(Document(content=text, meta={**file.facts, "warnings": "\n".join(doubts)}))
+    return made

@@ -1,29 +1,45 @@
-"""LangChain's `Embeddings` and document compressor, over a client; needs the extra `langchain`.
+"""LangChain's `Embeddings`, compressor and loaders, over a client; needs the extra `langchain`.
 
+store = InMemoryVectorStore(VLLMEmbeddings(client=client))
+store.add_documents(VLLMOCRLoader(folder.glob("*.pdf"), client=client).load())
 retriever = ContextualCompressionRetriever(
-    base_compressor=VLLMRerank(client=client, top_n=3),
-    base_retriever=InMemoryVectorStore(VLLMEmbeddings(client=client)).as_retriever(),
+    base_compressor=VLLMRerank(client=client, top_n=3), base_retriever=store.as_retriever()
 )
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+import os
+from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
+from contextlib import aclosing
+from typing import Any, TypeAlias, Unpack
 
 from ..client import AsyncClient, Client
 from ..endpoints.rerank import RerankResult
 from . import missing
+from ._files import (
+    File,
+    OCROptions,
+    PageReading,
+    Part,
+    Per,
+    Reading,
+    SpeechOptions,
+    SpeechReading,
+)
 
 try:
     from langchain_core.callbacks import Callbacks
+    from langchain_core.document_loaders import BaseLoader, Blob
     from langchain_core.documents import BaseDocumentCompressor, Document
     from langchain_core.embeddings import Embeddings
     from pydantic import ConfigDict, Field
 except ModuleNotFoundError as error:
     raise missing("langchain", error) from None
 
-__all__ = ["VLLMEmbeddings", "VLLMRerank"]
+__all__ = ["VLLMAudioLoader", "VLLMEmbeddings", "VLLMOCRLoader", "VLLMRerank"]
+
+Source: TypeAlias = str | os.PathLike[str] | Blob
 
 
 class VLLMEmbeddings(Embeddings):
@@ -126,3 +142,91 @@ def _ranked(documents: Sequence[Document], found: RerankResult) -> list[Document
         )
         for one in found
     ]
+
+
+class _Loader(BaseLoader):
+    def __init__(
+        self,
+        sources: Source | Iterable[Source],
+        reading: Reading,
+        client: Client | None,
+        async_client: AsyncClient | None,
+    ) -> None:
+        several = [sources] if isinstance(sources, str | os.PathLike | Blob) else sources
+        self._files, self._reading = [_file(one) for one in several], reading
+        self.client, self.async_client = client or Client(), async_client
+
+    def lazy_load(self) -> Iterator[Document]:
+        return map(_document, self._reading.parts(self.client, self._files))
+
+    async def alazy_load(self) -> AsyncIterator[Document]:
+        if self.async_client is None:
+            async for document in super().alazy_load():
+                yield document
+            return
+        async with aclosing(self._reading.parts_async(self.async_client, self._files)) as parts:
+            async for part in parts:
+                yield _document(part)
+
+
+class VLLMOCRLoader(_Loader):
+    """The pages of images and PDFs, a document each: Markdown, with `source` and `page`.
+
+    `lazy_load` gives them as they are read, in memory that does not grow with them. In `metadata`,
+    `warnings` says what is doubtful about the page, a line each.
+
+    Args:
+        sources: A path or a `Blob`, or several.
+        client, async_client: As for `VLLMEmbeddings`.
+        password: Of a PDF that is encrypted.
+        options: As for `Client.ocr_iter`. The first page that fails is raised, unless
+            `on_error="return"` makes it an empty document whose warnings say why.
+    """
+
+    def __init__(
+        self,
+        sources: Source | Iterable[Source],
+        *,
+        client: Client | None = None,
+        async_client: AsyncClient | None = None,
+        password: str | None = None,
+        **options: Unpack[OCROptions],
+    ) -> None:
+        reading = PageReading({**options, "password": password})
+        super().__init__(sources, reading, client, async_client)
+
+
+class VLLMAudioLoader(_Loader):
+    """Recordings written down, a document each, or one a segment with its `start` and `end` (s).
+
+    `metadata` has `source`, `warnings` and what is known of `language`, `duration` (s) and
+    `speaker`.
+
+    Args:
+        sources, client, async_client: As for `VLLMOCRLoader`.
+        per: `"recording"` makes a document of each recording, `"segment"` of each segment.
+        options: As for `Client.transcribe`. The first piece that fails is raised, unless
+            `on_error="return"` leaves it out, which the warnings say.
+    """
+
+    def __init__(
+        self,
+        sources: Source | Iterable[Source],
+        *,
+        client: Client | None = None,
+        async_client: AsyncClient | None = None,
+        per: Per = "recording",
+        **options: Unpack[SpeechOptions],
+    ) -> None:
+        super().__init__(sources, SpeechReading(options, per), client, async_client)
+
+
+def _file(source: Source) -> File:
+    if not isinstance(source, Blob):
+        return File(source, {"source": os.fspath(source)})
+    known = {} if source.source is None else {"source": source.source}
+    return File(source.as_bytes(), {**known, **source.metadata})
+
+
+def _document(part: Part) -> Document:
+    return Document(part.text, metadata=part.facts)

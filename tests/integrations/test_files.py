@@ -1,0 +1,24 @@
+"""What every framework is told of a recording."""
+
+from __future__ import annotations
+
+from vllm_modalities import ResponseError, Segment, Transcript
+from vllm_modalities.integrations._files import File, Part, _spoken
+
+FILE = File("talk.wav", {"source": "talk.wav"})
+SEGMENTS = (Segment(0, 2.5, "Hello."), Segment(2.5, 4, "Hi.", speaker="S02"))
+
+
+def test_a_segment_has_its_times_and_its_speaker_where_there_is_one() -> None:
+    heard = Transcript("Hello. Hi.", SEGMENTS, language="en", warnings=("a loop at 3 s",))
+    whole = {"source": "talk.wav", "language": "en", "warnings": "a loop at 3 s"}
+    assert list(_spoken(FILE, heard, "segment")) == [
+        Part(FILE, "Hello.", {**whole, "start": 0, "end": 2.5}),
+        Part(FILE, "Hi.", {**whole, "start": 2.5, "end": 4, "speaker": "S02"}),
+    ]
+
+
+def test_a_piece_that_failed_is_a_warning() -> None:
+    failures = ((3, ResponseError("cut", body=b"")),)
+    (part,) = _spoken(FILE, Transcript("Hello.", failures=failures), "recording")
+    assert part.facts == {"source": "talk.wav", "warnings": "piece 3: cut"}
