@@ -23,6 +23,8 @@ FOLDERS = ("unit", "property", "security", "fuzz", "contract", "docs")
 OFFLINE = tuple(f"tests/{folder}" for folder in FOLDERS)
 PEERS = ["openai", "cohere", "litellm", "baseten-performance-client", "huggingface_hub"]
 PEERS += ["langchain-openai"]
+BESIDE = ["mypy>=1.13", "pytest>=8", "pytest-cov>=5", "pytest-asyncio>=0.24"]
+BESIDE += ["langchain-tests>=0.3", "semhash>=0.5", "openai", "cohere", "litellm"]
 
 
 @nox.session
@@ -87,14 +89,20 @@ def interchange(session: nox.Session) -> None:
 
 @nox.session
 def integrations(session: nox.Session) -> None:
-    """Each adapter in a pipeline of its framework, at its newest release."""
-    session.install("-e", ".[simulator,langchain,llama-index,haystack,ray]", "mypy>=1.13")
-    session.install("pytest>=8", "pytest-cov>=5", "langchain-tests>=0.3", "pytest-asyncio>=0.24")
+    """Each adapter in a pipeline of its framework, and other clients, at their newest releases."""
+    session.install("-e", ".[simulator,langchain,llama-index,haystack,ray]", *BESIDE)
     adapters = sorted(map(str, Path("vllm_modalities/integrations").glob("*.py")))
     session.run("mypy", *adapters)
     coverage = ("--cov=vllm_modalities.integrations", "--cov-branch", "--cov-fail-under=100")
     report = ("--cov-config=tests/integrations/coverage.ini", "--cov-report=term-missing")
     session.run("pytest", "tests/integrations", *coverage, *report, *session.posargs)
+
+
+@nox.session(name="live-integrations")
+def live_integrations(session: nox.Session) -> None:
+    """The same adapters and clients on real servers; two minutes, once vLLM is installed."""
+    session.install("-e", ".[simulator,langchain,llama-index,haystack]", *BESIDE)
+    session.run("pytest", "tests/integrations/live", "--durations=5", *session.posargs)
 
 
 @nox.session

@@ -37,7 +37,7 @@ pytestmark = [
 ]
 
 # What is about simulated servers is run by tests/docs, what needs frameworks by tests/integrations.
-ELSEWHERE = ("testing-your-application.md", "ocr.md", "frameworks.md")
+ELSEWHERE = ("testing-your-application.md", "ocr.md", "frameworks.md", "moving-in.md")
 BLOCKS = [page for page in PAGES if blocks(page) and page.name not in ELSEWHERE]
 
 
