@@ -153,7 +153,8 @@ def wheel(session: nox.Session) -> None:
 @nox.session
 def docs(session: nox.Session) -> None:
     """The documentation, into docs/_build; a warning is an error."""
-    session.install("-e", ".[otel,simulator]", "-r", "docs/requirements.txt")
+    session.install("-e", ".[otel,simulator,langchain,llama-index,haystack]")
+    session.install("-r", "docs/requirements.txt")
     session.run("sphinx-build", "-W", "--keep-going", "-b", "html", "docs", "docs/_build")
 
 

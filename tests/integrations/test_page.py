@@ -1,7 +1,8 @@
-"""The blocks of docs/frameworks.md do what they say."""
+"""docs/frameworks.md does what it says, and the reference has every adapter."""
 
 from __future__ import annotations
 
+import re
 import shutil
 from typing import Any
 
@@ -9,6 +10,8 @@ import pytest
 import soundfile
 from conftest import ASSETS
 from docs._pages import ROOT, blocks, run
+
+from vllm_modalities.integrations import haystack, langchain, llama_index, sentence_transformers
 
 
 @pytest.mark.usefixtures("ray")
@@ -22,3 +25,11 @@ def test_the_blocks_do_what_they_say(servers: Any, recording, tmp_path, monkeypa
     rewrite[r"Client\(\[f.+\]\)"] = f"Client({servers.urls})"
     found = blocks(ROOT / "docs" / "frameworks.md")
     assert sum(run(block, namespace, rewrite) for block in found) == 10
+
+
+def test_every_adapter_is_in_the_reference() -> None:
+    page = (ROOT / "docs" / "reference" / "integrations.md").read_text("utf-8")
+    told = page.split("currentmodule:: vllm_modalities.integrations.")[1:]
+    listed = {part.split()[0]: re.findall(r"autoclass:: (\w+)", part) for part in told}
+    for module in (haystack, langchain, llama_index, sentence_transformers):
+        assert sorted(listed[module.__name__.rpartition(".")[2]]) == module.__all__
