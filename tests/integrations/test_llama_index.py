@@ -88,10 +88,11 @@ def test_an_ocr_reader_gives_a_document_a_page(client: Client, scans: list[Path]
     assert next(iter(reader.lazy_load_data(scans[0]))).text == found[0].text
 
 
-def test_what_is_known_of_a_page_is_not_embedded_with_it(client: Client, scans) -> None:
-    (found,) = VLLMOCRReader(client=client).load_data(scans[1])
-    assert found.get_content(MetadataMode.EMBED) == found.text
+def test_what_is_told_of_a_page_is_not_embedded_with_it(client: Client, scans) -> None:
+    (found,) = VLLMOCRReader(client=client).load_data(scans[1], extra_info={"shelf": 3})
+    assert found.get_content(MetadataMode.EMBED) == f"shelf: 3\n\n{found.text}"
     assert "page: 1" in found.get_content(MetadataMode.LLM)
+    assert "warnings" not in found.get_content(MetadataMode.LLM)
 
 
 def test_an_audio_reader_gives_a_document_a_recording_or_a_segment(client, recording) -> None:

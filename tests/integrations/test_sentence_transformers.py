@@ -71,6 +71,11 @@ def test_queries_and_documents_get_the_model_s_own_words() -> None:
 KINDS = ("query", "document")
 
 
+def test_a_long_text_is_cut_where_that_is_asked_for(servers: Simulator, client: Client) -> None:
+    Encoder(client, truncate="end").encode(TEXTS)
+    assert servers.requests[-1].fields["truncate_prompt_tokens"] == -1
+
+
 def test_similarities_are_cosines(client: Client, encoder: Encoder) -> None:
     vectors, query = encoder.encode(TEXTS), encoder.encode(QUERY)
     expected = client.embed(QUERY).similarity(vectors)

@@ -224,8 +224,9 @@ class VLLMAudioLoader(_Loader):
 def _file(source: Source) -> File:
     if not isinstance(source, Blob):
         return File(source, {"source": os.fspath(source)})
+    content = source.path if source.data is None else source.as_bytes()
     known = {} if source.source is None else {"source": source.source}
-    return File(source.as_bytes(), {**known, **source.metadata})
+    return File(content, {**known, **source.metadata})
 
 
 def _document(part: Part) -> Document:

@@ -180,8 +180,8 @@ class _Reader(BaseReader):
 class VLLMOCRReader(_Reader):
     """The pages of an image or PDF, a document each: Markdown, with `source` and `page`.
 
-    In the metadata, `warnings` says what is doubtful about the page, a line each. What is put
-    there is kept out of what is embedded, and the warnings out of what a language model reads.
+    In the metadata, `warnings` says what is doubtful about the page, a line each. These are kept
+    out of what is embedded, and the warnings out of what a language model reads.
 
     Args:
         client: Whom to ask; the default is `Client()`, with the address of $VLLM_BASE_URL.
@@ -234,9 +234,10 @@ def _file(path: str | os.PathLike[str], known: Mapping[str, Any] | None, fs: Any
 
 
 def _document(part: Part) -> Document:
+    told = [name for name in part.facts if name == "source" or name not in part.file.facts]
     return Document(
         text=part.text,
         metadata=part.facts,
-        excluded_embed_metadata_keys=list(part.facts),
+        excluded_embed_metadata_keys=told,
         excluded_llm_metadata_keys=["warnings"],
     )

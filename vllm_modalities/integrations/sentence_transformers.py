@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..client import Client
+from ..endpoints._embedding import Truncate
 from ..vectors import compare
 from ..vectors.embeddings import Embeddings
 
@@ -48,6 +49,8 @@ class Encoder:
         query_type, document_type: `input_type` of `encode_query` and `encode_document`, as for
             `Client.embed`; None puts no prompt before them.
         truncate_dim: How many numbers of each vector are kept, unless a call says so.
+        truncate: What happens to a text longer than the model's context, as for `Client.embed`:
+            `"error"` fails it, `"end"` drops its end, which sentence-transformers does.
     """
 
     similarity_fn_name = "cosine"
@@ -60,9 +63,10 @@ class Encoder:
         query_type: str | None = None,
         document_type: str | None = None,
         truncate_dim: int | None = None,
+        truncate: Truncate = "error",
     ) -> None:
         self.client = client or Client()
-        self.model = model
+        self.model, self.truncate = model, truncate
         self.query_type, self.document_type = query_type, document_type
         self.truncate_dim = truncate_dim
 
@@ -126,6 +130,7 @@ class Encoder:
             items,
             model=self.model,
             input_type=prompt_name,
+            truncate=self.truncate,
             batch_size=batch_size,
             progress=bool(show_progress_bar),
         )
