@@ -9,7 +9,7 @@ import pytest
 import vllm_modalities
 from vllm_modalities import AsyncClient, Client
 
-LIFECYCLE = {"close", "with_options"}
+LIFECYCLE = {"close", "from_openai", "with_options"}
 STREAMS = ["embed_iter", "ocr_iter", "realtime_transcription", "stream_transcription"]
 METHODS = sorted(
     name
@@ -26,7 +26,7 @@ def test_both_clients_have_the_same_public_names() -> None:
     assert {"embed", "rerank", "servers", "send"} <= set(METHODS)
 
 
-@pytest.mark.parametrize("name", [*METHODS, "with_options", "__init__"])
+@pytest.mark.parametrize("name", [*METHODS, "from_openai", "with_options", "__init__"])
 def test_a_method_has_one_signature_in_both_clients(name) -> None:
     blocking, awaited = getattr(Client, name), getattr(AsyncClient, name)
     same = inspect.signature(awaited)
