@@ -21,6 +21,7 @@ from vllm_modalities import (
     UnknownModelError,
 )
 from vllm_modalities._rig import Rig, Running
+from vllm_modalities.integrations.sentence_transformers import Encoder
 
 RELATED = (
     ("The train to Berlin leaves from platform seven.", "Passengers to Berlin: platform seven."),
@@ -57,6 +58,12 @@ def test_vectors_equal_those_of_a_raw_call(servers: Rig, transport: Any) -> None
     with Client(servers["embed"].base_url, transport=transport) as client:
         for _ in range(2):  # the second time, the width is known
             np.testing.assert_allclose(client.embed(TEXTS), expected, atol=1e-5)
+
+
+def test_an_encoder_gives_the_client_s_vectors(servers: Rig) -> None:
+    with Client(servers["embed"].base_url) as client:
+        found = Encoder(client).encode(TEXTS, normalize_embeddings=True)
+        np.testing.assert_allclose(found, client.embed(TEXTS), atol=1e-5)
 
 
 def test_a_thousand_texts_come_back_in_order(servers: Rig) -> None:
