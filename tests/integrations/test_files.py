@@ -1,9 +1,13 @@
-"""What every framework is told of a recording."""
+"""What every framework may ask, and is told of a recording."""
 
 from __future__ import annotations
 
-from vllm_modalities import ResponseError, Segment, Transcript
-from vllm_modalities.integrations._files import File, Part, _spoken
+import inspect
+
+import pytest
+
+from vllm_modalities import Client, ResponseError, Segment, Transcript
+from vllm_modalities.integrations._files import File, OCROptions, Part, SpeechOptions, _spoken
 
 FILE = File("talk.wav", {"source": "talk.wav"})
 SEGMENTS = (Segment(0, 2.5, "Hello."), Segment(2.5, 4, "Hi.", speaker="S02"))
@@ -22,3 +26,10 @@ def test_a_piece_that_failed_is_a_warning() -> None:
     failures = ((3, ResponseError("cut", body=b"")),)
     (part,) = _spoken(FILE, Transcript("Hello.", failures=failures), "recording")
     assert part.facts == {"source": "talk.wav", "warnings": "piece 3: cut"}
+
+
+@pytest.mark.parametrize(
+    ("options", "method"), [(OCROptions, Client.ocr_iter), (SpeechOptions, Client.transcribe)]
+)
+def test_options_are_arguments_of_the_client_s_method(options, method) -> None:
+    assert options.__annotations__.keys() <= inspect.signature(method).parameters.keys()
