@@ -53,7 +53,8 @@ class SyncTransport:
             traced: Headers that say which trace it is part of; no two requests share them.
         """
         if request.talk is not None:
-            return self._talk(self._own.session(request, self._borrowed, traced))
+            key = key_of(request, self._api_key)
+            return self._talk(self._own.session(request, key, self._borrowed, traced))
         if self._borrowed is not None:
             return self._borrowed.send(request, traced)
         call, exchange = self._own.begin(request, key_of(request, self._api_key), traced)
@@ -97,7 +98,8 @@ class AsyncTransport:
     async def send(self, request: Request, traced: Mapping[str, str] = UNTRACED) -> Response:
         """One exchange; raises our errors. `traced` as for `SyncTransport`."""
         if request.talk is not None:
-            return await self._talk(self._own.session(request, self._borrowed, traced))
+            key = await awaited_key_of(request, self._api_key)
+            return await self._talk(self._own.session(request, key, self._borrowed, traced))
         if self._borrowed is not None:
             return await self._borrowed.send(request, traced)
         key = await awaited_key_of(request, self._api_key)
@@ -156,7 +158,9 @@ class _Own:
         exchange = Exchange(head.origin, head.of(body, traced), body, ends, request.hear)
         return Call(request, head.hide), exchange
 
-    def session(self, request: Request, borrowed: object, traced: Mapping[str, str]) -> Session:
+    def session(
+        self, request: Request, key: str | None, borrowed: object, traced: Mapping[str, str]
+    ) -> Session:
         """A websocket, which only these connections carry."""
         if borrowed is not None:
             raise invalid(
@@ -164,7 +168,7 @@ class _Own:
                 f"{request.path} is a websocket, which neither an http_client nor a proxy of the"
                 " environment carries here; use a client without",
             )
-        headers = headers_of(request, self._api_key)
+        headers = headers_of(request, key)
         head = self._head(request.method, request.server, request.path, *headers.items())
         return Session(self.pool, request, head, {**headers, **traced})
 
