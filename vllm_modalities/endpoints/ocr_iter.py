@@ -170,7 +170,7 @@ class _Pages:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        for source in self._open:
+        for source in tuple(self._open):  # pages under way may still be ending
             source.close()
         self._ends.__exit__(kind, error, traceback)
 

@@ -5,6 +5,7 @@ from _script import URL, FakeVLLM, Play, broken, status
 
 from vllm_modalities import EmbeddingRequest
 from vllm_modalities.endpoints.embed import embed
+from vllm_modalities.endpoints.realtime_transcription import RealtimeRequest
 from vllm_modalities.endpoints.rerank import RerankRequest, rerank
 from vllm_modalities.endpoints.send import send
 from vllm_modalities.endpoints.servers import servers
@@ -14,6 +15,7 @@ from vllm_modalities.errors import (
     NotFoundError,
     UnknownModelError,
     UnsupportedTaskError,
+    VLLMModalitiesError,
 )
 from vllm_modalities.gates import GATES, Action
 
@@ -195,6 +197,14 @@ def test_a_hidden_route_that_nobody_has_is_an_unsupported_task() -> None:
             play.call(rerank, "q", ["a"])
     assert [len(server.asked("/v1/rerank")) for server in network.values()] == [1, 1]
     assert play.hosts() == []
+
+
+def test_a_hidden_websocket_is_not_asked_for_with_a_get() -> None:
+    network = {url: FakeVLLM("chat", model=url[-1], **HIDDEN) for url in (A, B)}
+    play = Play(network)
+    with pytest.raises(VLLMModalitiesError):
+        play.call(lambda context: context.find(RealtimeRequest, None))
+    assert [server.asked("/v1/realtime") for server in network.values()] == [[], []]
 
 
 def test_a_hidden_route_that_cannot_be_asked_for_counts_as_there() -> None:

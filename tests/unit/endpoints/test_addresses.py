@@ -132,6 +132,16 @@ def test_credentials_in_an_address_go_there_and_are_not_shown(reach) -> None:
     assert asked.headers["authorization"] == "Basic " + base64.b64encode(b"me:word").decode()
 
 
+def test_words_beside_an_address_stay_as_they_are(reach) -> None:
+    servers = network("embed")
+    said = {"role": "system", "content": "be short"}
+    asked = {"role": "user", "content": [ImageURL(f"{HOST}/red.png")]}
+    reach(servers).embed([said, asked])
+    conversation = servers[VLLM].posts[0].body["messages"]
+    assert conversation[0] == said
+    assert conversation[1]["content"][0]["image_url"]["url"].startswith("data:image/png")
+
+
 def test_what_a_query_says_is_never_shown(reach) -> None:
     servers = network("embed")
     found = ImageURL(f"{HOST}/blue.png?sign=secret#part")

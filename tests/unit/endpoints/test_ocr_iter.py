@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import threading
 from collections.abc import AsyncIterator, Iterator
+from types import SimpleNamespace
+from typing import Any
 
 import anyio.lowlevel
 import pytest
@@ -19,6 +21,7 @@ from vllm_modalities import (
     MediaError,
     PartialFailureError,
 )
+from vllm_modalities.endpoints.ocr_iter import _Pages
 
 ORDERS = pytest.mark.parametrize("ordered", [True, False], ids=["ordered", "as it comes"])
 
@@ -216,3 +219,23 @@ def test_a_page_in_another_script_than_those_before_it_is_doubted(talk) -> None:
         "the words are Cyrillic, where those of other pages are Latin: perhaps not what stands"
         " there",
     )
+
+
+def test_documents_are_let_go_of_while_pages_still_end() -> None:
+    """Another thread may drop a document from the set that is being walked."""
+    reading: Any = SimpleNamespace(journal=None)
+    with _Pages(reading, "raise", None) as pages:
+        sources: Any = [Ending(pages) for _ in range(3)]
+        pages._open.update(sources)
+    assert all(source.is_closed for source in sources)
+
+
+class Ending:
+    """A document whose end ends the page of another."""
+
+    def __init__(self, pages: _Pages) -> None:
+        self._pages, self.is_closed = pages, False
+
+    def close(self) -> None:
+        self.is_closed = True
+        self._pages._open.discard(self)
