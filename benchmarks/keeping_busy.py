@@ -108,15 +108,15 @@ class Server:
 async def _head(reader: asyncio.StreamReader) -> list[str]:
     try:
         return (await reader.readuntil(b"\r\n\r\n")).decode().split("\r\n")[:-2]
-    except asyncio.IncompleteReadError:
+    except (asyncio.IncompleteReadError, ConnectionError):
         return []
 
 
-def served(core: int, told: Connection) -> None:
+def served(core: int, told: Connection, kind: type[Server] = Server) -> None:
     """Serve for ever on that core; the port is told."""
 
     async def main() -> None:
-        server = await asyncio.start_server(Server().serve, "127.0.0.1", 0)
+        server = await asyncio.start_server(kind().serve, "127.0.0.1", 0)
         told.send(server.sockets[0].getsockname()[1])
         await server.serve_forever()
 

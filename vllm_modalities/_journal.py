@@ -12,7 +12,7 @@ import json
 import os
 import stat
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, BinaryIO, Self, TypeAlias
 
 from ._inputs import invalid
@@ -58,6 +58,11 @@ class Journal:
 
     def __len__(self) -> int:
         return len(self._places)
+
+    def __iter__(self) -> Iterator[str]:
+        """The keys of the finished pieces, in the order in which they were first put."""
+        with self._lock:
+            return iter(list(self._places))
 
     def get(self, key: str) -> dict[str, Any] | None:
         """What came of a piece; None if it is not finished."""

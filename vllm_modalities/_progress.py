@@ -56,6 +56,13 @@ def _counting(
         tell(total, total)
 
 
+def pace(speed: float | None) -> str:
+    """So many a second in words; a minute where that is easier to read."""
+    if speed is None:
+        return ""
+    return f"{speed:,.0f} a second" if speed >= 10 else f"{60 * speed:,.0f} a minute"
+
+
 @contextmanager
 def _bar(total: int | None, of: str) -> Iterator[Callable[[int, int | None], None]]:
     try:
@@ -77,8 +84,7 @@ def _bar(total: int | None, of: str) -> Iterator[Callable[[int, int | None], Non
 
     class Pace(ProgressColumn):
         def render(self, task: Task) -> Text:
-            speed = task.finished_speed or task.speed
-            return Text(f"{60 * speed:,.0f} a minute" if speed else "")
+            return Text(pace(task.finished_speed or task.speed))
 
     columns = (
         *(TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn()),

@@ -21,6 +21,13 @@ if TYPE_CHECKING:
 HEAD = 4096  # bytes that are looked at
 QUOTED = 40  # characters of a text that a message quotes
 
+# Of these a folder's files are read; a file that is named is read whatever its name.
+RECORDINGS = frozenset(
+    ".aac .aif .aiff .caf .flac .m4a .m4b .mka .mkv .mov .mp3 .mp4 .oga .ogg .opus .wav .webm"
+    " .wma".split()
+)
+DOCUMENTS = frozenset(".pdf .png .jpg .jpeg .webp .gif .bmp .tif .tiff .avif .jp2".split())
+
 ByteSource: TypeAlias = str | os.PathLike[str] | bytes | BinaryIO
 
 

@@ -30,8 +30,10 @@ from vllm_modalities import (
     ServerInfo,
     TokenEmbeddings,
     Transcript,
+    bulk,
     maxsim,
 )
+from vllm_modalities.bulk import BulkReport
 
 client = Client(["http://gpu1:8000", "http://gpu2:8000"], api_key=lambda: "key")
 mapped = Client({"embed": "http://gpu1:8000", "ocr": ["http://gpu2:8000", "http://gpu3:8000"]})
@@ -74,6 +76,9 @@ assert_type(client.servers(), tuple[ServerInfo, ...])
 assert_type(client.with_options(timeout=5.0), Client)
 assert_type(RerankRequest(query="a", documents=("b",)).validate_for(ServerInfo()), list[Finding])
 
+assert_type(bulk.embed(client, "in.csv", out="out", column="text"), BulkReport)
+assert_type(bulk.ocr(client, ["a.pdf"], out="out"), BulkReport)
+bulk.embed(client, "in.csv", out="out")  # type: ignore[call-overload]  # pyright: ignore[reportCallIssue]
 client.embed("a text", dimension=256)  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
 client.embed(3)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
 client.embed("a text", dtype="float64")  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
@@ -95,6 +100,7 @@ async def the_same_awaited() -> None:
         assert_type(other.ocr_iter(texts()), AsyncGenerator[Page, None])
         assert_type(await other.servers(), tuple[ServerInfo, ...])
         assert_type(other.with_options(model="m"), AsyncClient)
+        assert_type(await bulk.embed(other, "in.csv", out="out", column="text"), BulkReport)
         await other.embed("a text", dimension=256)  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
 
 

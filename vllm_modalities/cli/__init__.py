@@ -7,10 +7,12 @@ import typer
 from .check_command import check_command
 from .demo import demo
 from .doctor import doctor
+from .embed import embed
 from .ocr import ocr
 from .probe import probe
 from .recipe import recipe
 from .rerank import rerank, score
+from .rerank_table import rerank_table
 from .simulate import simulate
 from .transcribe import transcribe
 
@@ -31,8 +33,10 @@ def _main() -> None:
 
 app.command()(demo)
 app.command()(simulate)
+app.command()(embed)
 app.command()(rerank)
 app.command()(score)
+app.command("rerank-table")(rerank_table)
 app.command()(ocr)
 app.command()(transcribe)
 app.command()(probe)

@@ -12,10 +12,10 @@ from rich.text import Text
 
 from .. import Client, Document, InvalidRequestError, VLLMModalitiesError
 from .._printable import printable
+from .._sniff import DOCUMENTS
+from ._bulk import Column, Table, check_alone, run
 from ._files import files_of
 from ._shown import AsJSON, BaseURL, Model, console, named, print_json
-
-KINDS = frozenset(".pdf .png .jpg .jpeg .webp .gif .bmp .tif .tiff .avif .jp2".split())
 
 
 def ocr(
@@ -48,6 +48,8 @@ def ocr(
     journal: Annotated[
         Path | None, typer.Option(help="A file of finished pages, so that a killed run goes on.")
     ] = None,
+    table: Table = None,
+    column: Column = None,
     base_url: BaseURL = None,
     model: Model = None,
     as_json: AsJSON = False,
@@ -56,20 +58,20 @@ def ocr(
 
     Example: `vllm-modalities ocr report.pdf scans/ --out read --html`
     """
-    found = files_of(files, KINDS, what="PDF or image")
+    options: dict[str, Any] = {"model": model, "task": task, "phrase": phrase, "prompt": prompt}
+    options |= {"pages": pages, "dpi": dpi, "password": password}
+    if table:
+        check_alone({"--out": out, "--html": html, "--tables": tables, "--journal": journal})
+        options |= {"out": table, "column": column}
+        run("ocr", files, options, base_url, as_json=as_json)
+    found = files_of(files, DOCUMENTS, what="PDF or image")
     if html and out is None:
         raise typer.BadParameter("--html needs --out")
 
     def read(client: Client, path: Path) -> Document:
         return client.ocr(
             path,
-            model=model,
-            task=task,
-            phrase=phrase,
-            prompt=prompt,
-            pages=pages,
-            dpi=dpi,
-            password=password,
+            **options,
             journal=journal,
             on_error="return",
             progress=True if sys.stderr.isatty() else None,

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
-from typing import Annotated, TypeAlias
+from typing import Annotated, Any, TypeAlias
 
 import typer
 from rich.progress import Progress
@@ -15,13 +15,11 @@ from rich.text import Text
 
 from .. import Client, InvalidRequestError, Transcript, VLLMModalitiesError
 from .._printable import printable
+from .._sniff import RECORDINGS
+from ._bulk import Column, Table, check_alone, run
 from ._files import files_of
 from ._shown import AsJSON, BaseURL, Model, console, named, print_json
 
-SOUNDS = frozenset(
-    ".aac .aif .aiff .caf .flac .m4a .m4b .mka .mkv .mov .mp3 .mp4 .oga .ogg .opus .wav .webm"
-    " .wma".split()
-)
 AT_ONCE = 4  # recordings that are read and sent side by side
 
 Failure: TypeAlias = VLLMModalitiesError | ImportError | OSError
@@ -46,6 +44,8 @@ def transcribe(
     journal: Annotated[
         bool, typer.Option("--journal", help="Keep finished pieces, so that a killed run goes on.")
     ] = False,
+    table: Table = None,
+    column: Column = None,
     model: Model = None,
     base_url: BaseURL = None,
 ) -> None:
@@ -59,7 +59,13 @@ def transcribe(
     """
     if translate and diarize:
         raise typer.BadParameter("--diarize does not go with --translate")
-    paths = files_of(files, SOUNDS, what="recording")
+    if table:
+        others = {"--srt": srt, "--vtt": vtt, "--out": out, "--translate": translate}
+        check_alone({**others, "--journal": journal})
+        options: dict[str, Any] = {"out": table, "column": column, "model": model}
+        options |= {"language": language, "diarize": diarize}
+        run("transcribe", files, options, base_url, as_json=as_json)
+    paths = files_of(files, RECORDINGS, what="recording")
 
     forms = [form for form, wanted in (("srt", srt), ("vtt", vtt)) if wanted]
     names = _outputs(paths, out)

@@ -51,6 +51,13 @@ def test_a_journal_cut_at_any_byte_holds_the_pieces_that_were_whole_and_takes_mo
         ]
 
 
+def test_its_keys_are_those_of_the_pieces_in_their_order(tmp_path) -> None:
+    with Journal(tmp_path / "j") as journal:
+        for key in ("b", "a", "b"):
+            journal.put(key, {})
+        assert list(journal) == ["b", "a"]
+
+
 def test_killed_while_writing_it_has_every_piece_that_was_put(tmp_path) -> None:
     path = tmp_path / "j"
     code = f"""

@@ -19,6 +19,7 @@ from vllm_modalities import (
     MediaError,
     PartialFailureError,
 )
+from vllm_modalities._progress import pace
 
 CHAT = "/v1/chat/completions"
 
@@ -163,11 +164,18 @@ def test_progress_counts_pages(talk) -> None:
     assert told == [(1, 3), (2, 3), (3, 3)]
 
 
-def test_a_bar_tells_how_many_pages_a_minute_there_are(capsys) -> None:
+def test_a_bar_tells_at_what_pace_pages_are_read(capsys) -> None:
     Talker(BLOCKING, Reader()).ocr(document(4), progress=True)
     shown = capsys.readouterr().out
     assert "pages" in shown
-    assert re.search(r"4/4 [\d,]+ a minute", shown)
+    assert re.search(r"4/4 [\d,]+ a (second|minute)", shown)
+
+
+@pytest.mark.parametrize(
+    ("speed", "said"), [(None, ""), (0.5, "30 a minute"), (1234.5, "1,234 a second")]
+)
+def test_a_pace_is_told_by_the_second_where_that_is_easier_to_read(speed, said) -> None:
+    assert pace(speed) == said
 
 
 def test_on_error_is_one_of_three(talk) -> None:

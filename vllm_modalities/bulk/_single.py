@@ -1,0 +1,64 @@
+"""Jobs that send a row at a time, and get a value of many parts for it, some of which may fail."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from typing import Any, TypeAlias
+
+import pyarrow as pa
+
+from .._context import Context
+from .._flow import Flow, Work
+from .._many import Failure
+from ..errors import BadRequestError, MediaError
+from ._columns import missing
+from ._job import Run
+from ._shards import Outcome
+
+Answer: TypeAlias = tuple[Mapping[str, Any], Sequence[Failure]]
+"""A value of the new column, and the parts of it that failed."""
+TEXTS = pa.list_(pa.string())
+
+
+def one_at_a_time(
+    columns: Sequence[str],
+    into: str,
+    fields: Mapping[str, pa.DataType],
+    do: Callable[[Context, int, Sequence[Any]], Flow[Answer]],
+    *,
+    tidy: Callable[[int], object] = lambda _: None,
+) -> Run:
+    """What does a row.
+
+    Args:
+        columns: Those that the row's values are in; without one of them it fails.
+        into: The new column, of values with `fields`, and `failures`: what the parts that failed
+            by their own fault say. Where one failed otherwise, the row is tried again.
+        fields: Their types.
+        do: Given the row's number and values.
+        tidy: Called with the row's number when it need not be tried again.
+    """
+    kind = pa.struct({**fields, "failures": TEXTS})
+
+    def run(context: Context, rows: pa.RecordBatch, numbers: Sequence[int]) -> Flow[Outcome]:
+        values = [rows[column][0].as_py() for column in columns]
+        for column, value in zip(columns, values, strict=True):
+            if not value:
+                return Outcome(
+                    (), {}, {0: missing(column, "is null" if value is None else "is empty")}
+                )
+        found, failures = yield from do(context, numbers[0], values)
+        others = [one for _, one in failures if not isinstance(one, BadRequestError | MediaError)]
+        if others:
+            return Outcome((), {}, {0: others[0]})
+        yield from Work(partial(tidy, numbers[0]))
+        value = {**found, "failures": [str(error) for _, error in failures]}
+        return Outcome((0,), {into: pa.array([value], kind)}, {})
+
+    return run
+
+
+def each_alone(rows: pa.RecordBatch) -> Iterator[range]:
+    """Every row by itself."""
+    return (range(place, place + 1) for place in range(len(rows)))
