@@ -25,6 +25,7 @@ SLOW = ("cohere", "huggingface_hub", "litellm", "langchain-openai")  # many seco
 BULK = [n for n in WAYS if issubclass(WAYS[n], Raw | Ours | OpenAI | LiteLLM | Baseten | Httpx)]
 FLIGHT = ["raw limit", "httpx, raw bytes", *(name for name in WAYS if name.startswith("ours"))]
 IN_FLIGHT = (8, 64, 256)
+ALONE = "ours, nothing used yet"
 REMEMBERED = ((256, 1024), (2048, 1024), (2048, 4096))
 Table = dict[str, dict[str, Cost]]
 
@@ -99,21 +100,22 @@ def memories(url: str) -> list[str]:
     return lines
 
 
-def footing(runs: int) -> tuple[list[str], float]:
-    """Markdown: importing and room; and the ratio of our import."""
+def footing(runs: int) -> tuple[list[str], tuple[float, float]]:
+    """Markdown: importing and room; and the ratios of our import, alone and with the client."""
     say("importing")
     named = {name: way for name, way in WAYS.items() if "," not in name or name[:5] == "httpx"}
     statements = {"the libraries": LIBRARIES, **{n: w.importing for n, w in named.items()}}
+    statements[ALONE] = "import vllm_modalities"
     found = footprints(statements, runs)
     base = found["the libraries"].importing
     packages = {name: way.packages for name, way in named.items()}
-    packages["the libraries"] = ("httpx", "numpy", "pydantic")
+    packages |= {"the libraries": ("httpx", "numpy", "pydantic"), ALONE: packages["ours"]}
     lines = ["| | import, ms of CPU | ratio | resident, MiB | installed, MiB |"]
     lines += ["|---|---|---|---|---|"]
     for name, one in found.items():
         figures = f"{one.importing * 1000:.0f} | {one.importing / base:.2f} | {one.resident:.0f}"
         lines.append(f"| {name} | {figures} | {installed(packages[name]):.0f} |")
-    return lines, found["ours"].importing / base
+    return lines, (found[ALONE].importing / base, found["ours"].importing / base)
 
 
 def machine() -> str:
@@ -136,7 +138,7 @@ def main() -> None:
         calls = sizes(url, given.rounds, COUNTS, WIDTHS)
         flying, bulk = flights(url, given.rounds), bulks(url, given.rounds)
         remembered = memories(url)
-    footed, ratio = footing(given.rounds)
+    footed, imported = footing(given.rounds)
     real: list[str] = []
     if given.real:
         import real_server
@@ -156,7 +158,7 @@ def main() -> None:
         "bulk": "\n".join(rows(bulk, "cpu", None)),
         "import": "\n".join(footed),
         "real": "\n".join(real) or "Not measured in this run.",
-        "targets": "\n".join(met(calls, flying, bulk["bulk"], ratio)),
+        "targets": "\n".join(met(calls, flying, bulk["bulk"], imported)),
         "validating": "\n".join(validating.table()),
         "where": "\n".join(where.table()),
     }
