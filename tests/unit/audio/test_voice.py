@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -16,8 +15,8 @@ from hypothesis import strategies as st
 from vllm_modalities.audio.pieces import FRAME, RATE
 from vllm_modalities.audio.reading import read_audio
 from vllm_modalities.audio.voice import Silero
+from vllm_modalities.serving._media_checks import ASSETS
 
-ASSETS = Path(__file__).parents[3] / "examples" / "assets"
 SPEECH = read_audio(ASSETS / "speech-en-us.flac").samples  # 3.3 s
 CHORD = sum(np.sin(np.arange(10 * RATE) / RATE * tone * 6.28) for tone in (220, 277, 330)) / 8
 AMONG = np.concatenate([CHORD, SPEECH, CHORD]).astype(np.float32)

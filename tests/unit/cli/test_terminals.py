@@ -11,9 +11,9 @@ from rich.cells import cell_len
 from typer.testing import CliRunner, Result
 
 from vllm_modalities import cli
+from vllm_modalities.serving._media_checks import ASSETS
 from vllm_modalities.simulator import simulate
 
-ASSETS = Path(cli.__file__).parents[2] / "examples" / "assets"
 DRAWN = re.compile(r"[\u2500-\u257f]")  # box drawing
 ESCAPE = re.compile(r"\x1b\[[0-9;?]*[a-zA-Z]")
 LONG = "Bread rises because yeast eats sugar and makes carbon dioxide, which gluten holds. " * 3
