@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import re
-import time
 
 import pytest
 from hypothesis import given
@@ -15,7 +14,6 @@ NAMES = st.text(max_size=60) | st.lists(
     st.sampled_from([*PIECES.split(), "-", "_", "/", "--", "x"]), max_size=9
 ).map("-".join)
 WORDS = st.lists(st.text("abcxyz019", min_size=1, max_size=6), min_size=1, max_size=5)
-LONG = ("-" * 20_000, "a" * 20_000, "e5-" * 7_000, "bge-m3x" * 3_000, "qwen3-embedding" * 1_500)
 
 
 @given(name=NAMES, root=st.none() | NAMES)
@@ -47,9 +45,8 @@ def test_a_name_within_a_longer_word_is_not_found(
 
 
 @pytest.mark.parametrize("profile", PROFILES, ids=lambda profile: profile.name)
-def test_long_names_cost_a_pattern_little(profile: Profile) -> None:
-    pattern = re.compile(profile.pattern, re.IGNORECASE)
-    started = time.perf_counter()
-    for text in LONG:
-        pattern.search(text)
-    assert time.perf_counter() - started < 1.0
+def test_a_pattern_repeats_little_and_no_repeat_is_repeated(profile: Profile) -> None:
+    """So what a long name costs grows with its square at most, and never doubles with a letter."""
+    assert not re.search(r"[*+?]\)[*+]", profile.pattern)
+    for alternative in profile.pattern.split("|"):
+        assert len(re.findall(r"(?<!\\)[*+]", alternative)) <= 2
