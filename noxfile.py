@@ -134,7 +134,7 @@ def peers(session: nox.Session) -> None:
 @nox.session
 def wheel(session: nox.Session) -> None:
     """The built wheel alone: installed where the source tree is not."""
-    session.install("build>=1.2", *TEST)
+    session.install("build>=1.2", *TEST, "pytest-xdist>=3.6")
     dist = Path(session.create_tmp()) / "dist"
     shutil.rmtree(dist, ignore_errors=True)
     session.run("python", "-m", "build", "--outdir", str(dist))
@@ -147,7 +147,9 @@ def wheel(session: nox.Session) -> None:
     shutil.copy("pyproject.toml", elsewhere)
     session.chdir(elsewhere)
     # Autoloading would have pytest rewrite the package's own modules, for the fixture it brings.
-    session.run("pytest", "-q", "tests/unit", env={"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"})
+    every_core = ("-p", "xdist", "-n", "auto")
+    env = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+    session.run("pytest", "-q", *every_core, "tests/unit", env=env)
     session.run("vllm-modalities", "demo", "--help", silent=True)
 
 
