@@ -37,7 +37,10 @@ pytestmark = [
 ]
 
 # What is about simulated servers is run by tests/docs, what needs frameworks by tests/integrations.
-ELSEWHERE = ("testing-your-application.md", "ocr.md", "frameworks.md", "moving-in.md")
+ELSEWHERE = (
+    *("testing-your-application.md", "ocr.md", "frameworks.md", "moving-in.md"),
+    "bulk.md",  # wants files; `test_bulk.py` runs a job
+)
 BLOCKS = [page for page in PAGES if blocks(page) and page.name not in ELSEWHERE]
 
 
