@@ -5,12 +5,12 @@ Needs the extra `bulk`.
 
 from __future__ import annotations
 
+from ..integrations import missing
+
 try:
     import pyarrow as pa  # noqa: F401
 except ModuleNotFoundError as error:
-    raise ImportError(
-        f"this module needs {error.name}: pip install 'vllm-modalities[bulk]'", name=error.name
-    ) from None
+    raise missing("bulk", error) from None
 
 from ._embed import embed
 from ._ocr import ocr

@@ -8,13 +8,20 @@ import pyarrow as pa
 
 from .._inputs import invalid
 from ..errors import InvalidRequestError
+from ._tables import Source, Table, table_of
 
 
-def check_texts(schema: pa.Schema, name: str, argument: str = "column") -> None:
-    """Raise InvalidRequestError if there is no such column, or it holds no texts."""
-    kind = _kind(schema, name, argument)
+def texts_in(source: Source, name: str, argument: str = "column") -> Table:
+    """The table in the files of `source`, whose column `name`, which `argument` gives, has texts.
+
+    Raises:
+        InvalidRequestError: There is no such column, or it holds no texts; as `table_of` does.
+    """
+    table = table_of(source, (name,))
+    kind = _kind(table.schema, name, argument)
     if not is_text(kind):
         raise invalid(argument, f"the column {name!r} holds {kind}, and must hold texts")
+    return table
 
 
 def check_lists(schema: pa.Schema, name: str, argument: str) -> None:

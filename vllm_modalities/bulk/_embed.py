@@ -24,11 +24,11 @@ from ..endpoints.embeddings import EmbeddingRequest
 from ..errors import InvalidRequestError, VLLMModalitiesError
 from ..vectors.embeddings import Embeddings
 from ._both import for_both
-from ._columns import check_texts, missing
+from ._columns import missing, texts_in
 from ._job import SHARD_ROWS, Task, job
 from ._report import BulkReport
 from ._shards import Outcome
-from ._tables import Source, Table, table_of
+from ._tables import Source
 
 Numbers: TypeAlias = Literal["float32", "float16", "int8"]
 WIDEST: Mapping[str, Any] = {"float32": np.float32, "float16": np.float16, "int8": np.float32}
@@ -96,21 +96,19 @@ def embed(
     wire: dict[str, Any] = {"dtype": None, "batch_size": batch_size, "on_error": "return"}
     asked = Asked(model=model, **options, **wire)
 
-    def opened() -> Table:
-        table = table_of(source, (column,))
-        check_texts(table.schema, column)
-        return table
-
     task = Task(
         request=EmbeddingRequest,
-        opened=opened,
+        opened=partial(texts_in, source, column),
         run=partial(_embedded, asked, column, dtype, into),
         cut=partial(_cut, column, batch_size),
         adds=(into, f"{into}_scale") if dtype == "int8" else (into,),
         options={"job": "embed", "column": column, "dtype": dtype, "into": into, **options},
     )
-    settings: dict[str, Any] = {"out": out, "model": model, "shard_rows": shard_rows}
-    return (yield from job(context, task, **settings, progress=progress))
+    return (
+        yield from job(
+            context, task, out=out, model=model, shard_rows=shard_rows, progress=progress
+        )
+    )
 
 
 def _embedded(

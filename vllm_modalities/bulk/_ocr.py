@@ -16,10 +16,10 @@ from .._sniff import DOCUMENTS
 from ..endpoints._page_request import OCRRequest
 from ..endpoints.ocr import ocr as read
 from ._both import for_both
-from ._job import SHARD_ROWS, Task, job
+from ._job import SHARD_ROWS, job
 from ._paths import journal_of, paths_in, tidy
 from ._report import BulkReport
-from ._single import TEXTS, Answer, each_alone, one_at_a_time
+from ._single import TEXTS, Answer, one_at_a_time
 from ._tables import Source
 
 if TYPE_CHECKING:
@@ -83,27 +83,26 @@ def ocr(
     }
 
     def do(context: Context, number: int, values: Sequence[Any]) -> Flow[Answer]:
-        journal = journal_of(out, number)
+        kept: dict[str, Any] = {"journal": journal_of(out, number), "on_error": "return"}
         found = yield from read(
-            context,
-            values[0],
-            model=model,
-            password=password,
-            journal=journal,
-            on_error="return",
-            **options,
+            context, values[0], model=model, password=password, **kept, **options
         )
         texts = [page.markdown for page in found.pages]
         value = {"markdown": found.markdown, "pages": texts, "warnings": found.warnings}
         return value, found.failures
 
-    reading = Task(
+    reading = one_at_a_time(
+        (column or "path",),
+        into,
+        DOCUMENT,
+        do,
         request=OCRRequest,
         opened=partial(paths_in, source, column, DOCUMENTS),
-        run=one_at_a_time((column or "path",), into, DOCUMENT, do, tidy=partial(tidy, out)),
-        cut=each_alone,
-        adds=(into,),
-        options={"job": "ocr", "column": column, "into": into, **options},
+        options={"job": "ocr", "column": column, **options},
+        tidy=partial(tidy, out),
     )
-    settings: dict[str, Any] = {"out": out, "model": model, "shard_rows": shard_rows}
-    return (yield from job(context, reading, **settings, progress=progress))
+    return (
+        yield from job(
+            context, reading, out=out, model=model, shard_rows=shard_rows, progress=progress
+        )
+    )

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from ._columns import check_texts
-from ._tables import Listing, Source, Table, files_of, table_of
+from ._columns import texts_in
+from ._tables import Listing, Source, Table, files_of
 
 
 def paths_in(source: Source, column: str | None, kinds: Iterable[str]) -> Table:
@@ -21,9 +21,7 @@ def paths_in(source: Source, column: str | None, kinds: Iterable[str]) -> Table:
     if column is None:
         files = files_of(source, kinds)
         return Listing(files, pa.schema([pa.field("path", pa.string())]), len(files))
-    table = table_of(source, (column,))
-    check_texts(table.schema, column)
-    return table
+    return texts_in(source, column)
 
 
 def journal_of(out: str | os.PathLike[str], number: int) -> Path:

@@ -14,11 +14,11 @@ from .._progress import Progress
 from ..endpoints.rerank import RerankRequest
 from ..endpoints.rerank import rerank as ranked
 from ._both import for_both
-from ._columns import check_lists, check_texts
-from ._job import SHARD_ROWS, Task, job
+from ._columns import check_lists, texts_in
+from ._job import SHARD_ROWS, job
 from ._report import BulkReport
-from ._single import Answer, each_alone, one_at_a_time
-from ._tables import Source, Table, table_of
+from ._single import Answer, one_at_a_time
+from ._tables import Source, Table
 
 RANKING = {"indices": pa.list_(pa.int64()), "scores": pa.list_(pa.float32())}
 
@@ -68,8 +68,7 @@ def rerank(
     }
 
     def opened() -> Table:
-        table = table_of(source, (query,))
-        check_texts(table.schema, query, "query")
+        table = texts_in(source, query, "query")
         check_lists(table.schema, documents, "documents")
         return table
 
@@ -78,13 +77,17 @@ def rerank(
         indices, scores = [one.index for one in found], [one.score for one in found]
         return {"indices": indices, "scores": scores}, found.failures
 
-    task = Task(
+    task = one_at_a_time(
+        (query, documents),
+        into,
+        RANKING,
+        do,
         request=RerankRequest,
         opened=opened,
-        run=one_at_a_time((query, documents), into, RANKING, do),
-        cut=each_alone,
-        adds=(into,),
-        options={"job": "rerank", "query": query, "documents": documents, "into": into, **options},
+        options={"job": "rerank", "query": query, "documents": documents, **options},
     )
-    settings: dict[str, Any] = {"out": out, "model": model, "shard_rows": shard_rows}
-    return (yield from job(context, task, **settings, progress=progress))
+    return (
+        yield from job(
+            context, task, out=out, model=model, shard_rows=shard_rows, progress=progress
+        )
+    )

@@ -11,10 +11,12 @@ import pyarrow as pa
 from .._context import Context
 from .._flow import Flow, Work
 from .._many import Failure
+from .._wire import RequestModel
 from ..errors import BadRequestError, MediaError
 from ._columns import missing
-from ._job import Run
+from ._job import Task
 from ._shards import Outcome
+from ._tables import Table
 
 Answer: TypeAlias = tuple[Mapping[str, Any], Sequence[Failure]]
 """A value of the new column, and the parts of it that failed."""
@@ -27,9 +29,12 @@ def one_at_a_time(
     fields: Mapping[str, pa.DataType],
     do: Callable[[Context, int, Sequence[Any]], Flow[Answer]],
     *,
+    request: type[RequestModel],
+    opened: Callable[[], Table],
+    options: Mapping[str, Any],
     tidy: Callable[[int], object] = lambda _: None,
-) -> Run:
-    """What does a row.
+) -> Task:
+    """The task that does each row by itself.
 
     Args:
         columns: Those that the row's values are in; without one of them it fails.
@@ -37,6 +42,7 @@ def one_at_a_time(
             by their own fault say. Where one failed otherwise, the row is tried again.
         fields: Their types.
         do: Given the row's number and values.
+        request, opened, options: As for `Task`; `options` without `into`.
         tidy: Called with the row's number when it need not be tried again.
     """
     kind = pa.struct({**fields, "failures": TEXTS})
@@ -56,9 +62,15 @@ def one_at_a_time(
         value = {**found, "failures": [str(error) for _, error in failures]}
         return Outcome((0,), {into: pa.array([value], kind)}, {})
 
-    return run
+    return Task(
+        request=request,
+        opened=opened,
+        run=run,
+        cut=_each_alone,
+        adds=(into,),
+        options={**options, "into": into},
+    )
 
 
-def each_alone(rows: pa.RecordBatch) -> Iterator[range]:
-    """Every row by itself."""
+def _each_alone(rows: pa.RecordBatch) -> Iterator[range]:
     return (range(place, place + 1) for place in range(len(rows)))

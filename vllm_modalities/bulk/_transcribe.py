@@ -18,10 +18,10 @@ from ..endpoints._recording import Timestamps
 from ..endpoints.transcribe import TranscriptionRequest, hotwords_of
 from ..endpoints.transcribe import transcribe as heard
 from ._both import for_both
-from ._job import SHARD_ROWS, Task, job
+from ._job import SHARD_ROWS, job
 from ._paths import journal_of, paths_in, tidy
 from ._report import BulkReport
-from ._single import TEXTS, Answer, each_alone, one_at_a_time
+from ._single import TEXTS, Answer, one_at_a_time
 from ._tables import Source
 
 SEGMENT = {"start": pa.float64(), "end": pa.float64(), "text": pa.string(), "speaker": pa.string()}
@@ -95,13 +95,18 @@ def transcribe(
         value = {name: getattr(found, name) for name in TRANSCRIPT}
         return {**value, "segments": list(map(asdict, found.segments))}, found.failures
 
-    task = Task(
+    task = one_at_a_time(
+        (column or "path",),
+        into,
+        TRANSCRIPT,
+        do,
         request=TranscriptionRequest,
         opened=partial(paths_in, source, column, RECORDINGS),
-        run=one_at_a_time((column or "path",), into, TRANSCRIPT, do, tidy=partial(tidy, out)),
-        cut=each_alone,
-        adds=(into,),
-        options={"job": "transcribe", "column": column, "into": into, **options},
+        options={"job": "transcribe", "column": column, **options},
+        tidy=partial(tidy, out),
     )
-    settings: dict[str, Any] = {"out": out, "model": model, "shard_rows": shard_rows}
-    return (yield from job(context, task, **settings, progress=progress))
+    return (
+        yield from job(
+            context, task, out=out, model=model, shard_rows=shard_rows, progress=progress
+        )
+    )
