@@ -5,13 +5,12 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from PIL import Image, ImageDraw, ImageFont
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page
 
 from vllm_modalities.documents import blocks
 from vllm_modalities.documents.grammars import GRAMMARS
@@ -58,16 +57,6 @@ def document() -> blocks.Document:
     )
     plain = blocks.Page(2, width, height, f"# Two\n\n{HOSTILE}", "Two", picture=image)
     return blocks.Document((first, plain), "DeepSeek-OCR")
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with sync_playwright() as playwright:
-        found = playwright.chromium.launch(
-            executable_path=shutil.which("chromium"), args=["--no-sandbox"]
-        )
-        yield found
-        found.close()
 
 
 @pytest.fixture

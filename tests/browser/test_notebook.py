@@ -5,13 +5,12 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page
 
 from vllm_modalities import (
     Classification,
@@ -59,16 +58,6 @@ def results() -> list[object]:
         Classification(("yes", None), np.array([[0.9, 0.1], [np.nan, np.nan]], np.float32)),
         Transcript("", segments, "en", 9.0),
     ]
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with sync_playwright() as playwright:
-        found = playwright.chromium.launch(
-            executable_path=shutil.which("chromium"), args=["--no-sandbox"]
-        )
-        yield found
-        found.close()
 
 
 @pytest.fixture(params=THEMES)
