@@ -153,7 +153,7 @@ def post(
     mixed: tuple[Finding, ...] = ()
     if len(replicas) > 1 and context.options.validation != "off":
         mixed = tuple(differing(body, [replica.info for replica in replicas if replica.info]))
-    tries = count()
+    tries, method = count(), "GET" if talk else "POST"
 
     def ask(replica: Replica, seconds: float) -> Flow[Response]:
         info = replica.info or ServerInfo(url=replica.url)
@@ -162,7 +162,7 @@ def post(
         context.report(findings)
         form = body.as_form(fields)
         request = Request(
-            "GET" if talk else "POST",
+            method,
             body.PATHS[0],
             json=None if form or talk else fields,
             form=form,
@@ -178,7 +178,7 @@ def post(
         response = yield from _spelled(replica, body, request, tries)
         return replace(response, findings=findings, release=info.version)
 
-    return exchange(context, replicas, ask, f"POST {body.PATHS[0]}")
+    return exchange(context, replicas, ask, f"{method} {body.PATHS[0]}")
 
 
 def _spelled(

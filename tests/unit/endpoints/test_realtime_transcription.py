@@ -544,6 +544,14 @@ def test_a_server_whose_models_are_not_listed_needs_a_name(listen) -> None:
     assert texts == ["1600"]
 
 
+def test_the_log_tells_of_the_request_that_was_made(listen, caplog) -> None:
+    caplog.set_level("DEBUG", "vllm_modalities")
+    with realtime() as server:
+        listen({"realtime": server.url}, [ONE])
+    assert any("GET /v1/realtime: HTTP 101" in line for line in caplog.messages)
+    assert not any("POST" in line for line in caplog.messages)
+
+
 AUTHORITY = trustme.CA()
 
 
