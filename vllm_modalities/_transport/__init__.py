@@ -52,12 +52,12 @@ class SyncTransport:
         Args:
             traced: Headers that say which trace it is part of; no two requests share them.
         """
-        if request.talk is not None:
-            key = key_of(request, self._api_key)
-            return self._talk(self._own.session(request, key, self._borrowed, traced))
-        if self._borrowed is not None:
+        if self._borrowed is not None and request.talk is None:
             return self._borrowed.send(request, traced)
-        call, exchange = self._own.begin(request, key_of(request, self._api_key), traced)
+        key = key_of(request, self._api_key)
+        if request.talk is not None:
+            return self._talk(self._own.session(request, key, self._borrowed, traced))
+        call, exchange = self._own.begin(request, key, traced)
         try:
             reader = run(self._own.pool.send(exchange))
         except _FAULTS as error:
@@ -97,12 +97,11 @@ class AsyncTransport:
 
     async def send(self, request: Request, traced: Mapping[str, str] = UNTRACED) -> Response:
         """One exchange; raises our errors. `traced` as for `SyncTransport`."""
-        if request.talk is not None:
-            key = await awaited_key_of(request, self._api_key)
-            return await self._talk(self._own.session(request, key, self._borrowed, traced))
-        if self._borrowed is not None:
+        if self._borrowed is not None and request.talk is None:
             return await self._borrowed.send(request, traced)
         key = await awaited_key_of(request, self._api_key)
+        if request.talk is not None:
+            return await self._talk(self._own.session(request, key, self._borrowed, traced))
         call, exchange = self._own.begin(request, key, traced)
         try:
             reader = await run_async(self._own.pool.send(exchange))
