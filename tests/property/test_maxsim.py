@@ -2,13 +2,14 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from vllm_modalities import TokenEmbeddings, VLLMModalitiesError, maxsim
 from vllm_modalities.vectors import maxsim as module
 
 WIDTH = 3
+SOME, NONE = np.ones((2, WIDTH), np.float32), np.empty((0, WIDTH), np.float32)
 
 
 def items(most: int = 6) -> st.SearchStrategy[list[np.ndarray]]:
@@ -38,6 +39,8 @@ def many_blocks(monkeypatch) -> None:
 
 
 @given(queries=items(), documents=items(20))
+@example(queries=[SOME], documents=[NONE, NONE])
+@example(queries=[NONE], documents=[SOME])
 def test_maxsim_is_each_pair_s_own_whether_packed_or_not(queries, documents) -> None:
     expected = pair_by_pair(queries, documents)
     packed = TokenEmbeddings.from_arrays(documents)
