@@ -72,7 +72,7 @@ class Driver:
 
     def _send(self, request: Request) -> Response:
         with self._places.turn(request.window) as turn:
-            if not turn.ready.wait(_left(request.ends)):
+            if turn.ready is not None and not turn.ready.wait(_left(request.ends)):
                 raise _too_late(request)
             request = _within_deadline(request)
             with turn.window.judging():
@@ -164,9 +164,10 @@ class AsyncDriver:
 
     async def _send(self, request: Request) -> Response:
         with self._places.turn(request.window) as turn:
-            with anyio.move_on_after(_left(request.ends)):
-                await turn.ready.wait()
-            if not turn.ready.is_set():
+            if turn.ready is not None:
+                with anyio.move_on_after(_left(request.ends)):
+                    await turn.ready.wait()
+            if not turn.has_place:
                 raise _too_late(request)
             request = _within_deadline(request)
             with turn.window.judging():

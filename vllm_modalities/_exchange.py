@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import count
 from typing import TYPE_CHECKING
 
@@ -161,9 +162,9 @@ def post(
         findings += mixed
         context.report(findings)
         form = body.as_form(fields)
-        request = Request(
+        send_to = partial(
+            Request,
             method,
-            body.PATHS[0],
             json=None if form or talk else fields,
             form=form,
             server=replica.url,
@@ -175,19 +176,19 @@ def post(
             call=context.call,
             talk=talk,
         )
-        response = yield from _spelled(replica, body, request, tries)
+        response = yield from _spelled(replica, body, send_to, tries)
         return replace(response, findings=findings, release=info.version)
 
     return exchange(context, replicas, ask, f"{method} {body.PATHS[0]}")
 
 
 def _spelled(
-    replica: Replica, body: RequestModel, request: Request, tries: Iterator[int]
+    replica: Replica, body: RequestModel, send_to: Callable[..., Request], tries: Iterator[int]
 ) -> Flow[Response]:
     """Send to whichever of the body's paths the server has; a missing one is remembered."""
     for path in _paths(replica, body):
         try:
-            return (yield from replace(request, path=path, resend=next(tries)))
+            return (yield from send_to(path, resend=next(tries)))
         except (NotFoundError, AuthenticationError) as error:
             if not _is_missing_route(error, body):
                 raise

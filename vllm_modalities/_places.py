@@ -57,10 +57,10 @@ class Window:
 
 @dataclass(eq=False, slots=True)
 class Turn(Generic[E]):
-    """A request that waits until `ready`, and is then in flight."""
+    """A request that is in flight once it `has_place`; `ready` tells it so if it has to wait."""
 
     window: Window
-    ready: E
+    ready: E | None = None
     has_place: bool = False
 
 
@@ -80,10 +80,12 @@ class Places(Generic[E]):
     @contextmanager
     def turn(self, window: Window | None) -> Iterator[Turn[E]]:
         """Stand in line, and leave the line or give the place back in the end."""
-        turn = Turn(window or Window(), self._event())
+        turn: Turn[E] = Turn(window or Window())
         with self._lock:
             self._waiting.append(turn)
             self._admit()
+            if not turn.has_place:
+                turn.ready = self._event()
         try:
             yield turn
         finally:
@@ -105,4 +107,5 @@ class Places(Generic[E]):
             self._free -= 1
             turn.window.in_flight += 1
             turn.has_place = True
-            turn.ready.set()
+            if turn.ready is not None:
+                turn.ready.set()

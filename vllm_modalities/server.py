@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 from ._flow import Response
@@ -23,27 +24,33 @@ class ServerVersion(str):
 
     def __new__(cls, text: str) -> ServerVersion:
         """Raises ValueError where `text` does not begin like a version."""
-        from packaging.version import InvalidVersion, Version
-
-        try:
-            parsed = Version(text)
-        except InvalidVersion:
-            raise ValueError(f"not a vLLM version: {text!r}; one looks like '0.32.0'") from None
+        release = _release_of(text)
         version = super().__new__(cls, text.strip())
-        version.release = (parsed.major, parsed.minor, parsed.micro)
+        version.release = release
         return version
 
     def __lt__(self, other: str) -> bool:
-        return self.release < ServerVersion(other).release
+        return self.release < _release_of(other)
 
     def __ge__(self, other: str) -> bool:
         return not self < other
 
     def __gt__(self, other: str) -> bool:
-        return ServerVersion(other).release < self.release
+        return _release_of(other) < self.release
 
     def __le__(self, other: str) -> bool:
         return not self > other
+
+
+@lru_cache(maxsize=256)
+def _release_of(text: str) -> tuple[int, int, int]:
+    from packaging.version import InvalidVersion, Version
+
+    try:
+        parsed = Version(text)
+    except InvalidVersion:
+        raise ValueError(f"not a vLLM version: {text!r}; one looks like '0.32.0'") from None
+    return parsed.major, parsed.minor, parsed.micro
 
 
 @dataclass(frozen=True, slots=True)

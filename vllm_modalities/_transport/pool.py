@@ -100,21 +100,16 @@ class Pool:
         return (yield from self._exchanged(connection, exchange))
 
     def _exchanged(self, connection: Connection, exchange: Exchange) -> Waiting[Reader]:
-        reader = exchange.reader = reader_kind()(exchange.hear)
-        with self._lock:
-            self._busy.add(connection)
         try:
+            reader = exchange.reader = reader_kind()(exchange.hear)
             if self._closed:
                 raise ClosedError
             yield from connection.exchange(exchange.head, exchange.body, reader, exchange.ends)
         except BaseException as error:
-            connection.close()
+            self.hang_up(connection)
             if self._closed and isinstance(error, Exception):
                 raise ClosedError from None
             raise
-        finally:
-            with self._lock:
-                self._busy.discard(connection)
         self._given(exchange.origin, connection, reader.reusable)
         return reader
 
@@ -126,8 +121,6 @@ class Pool:
             ClosedError: The pool is closed.
         """
         connection = yield from self._opened(origin, ends)
-        with self._lock:
-            self._busy.add(connection)
         if self._closed:
             self.hang_up(connection)
             raise ClosedError
@@ -144,7 +137,10 @@ class Pool:
         if addresses is None:
             raise LateError
         context = self._secured() if origin.secure else None
-        return (yield from connect(addresses, origin.host, context, ends))
+        connection = yield from connect(addresses, origin.host, context, ends)
+        with self._lock:
+            self._busy.add(connection)
+        return connection
 
     def _secured(self) -> ssl.SSLContext:
         with self._lock:
@@ -155,19 +151,22 @@ class Pool:
 
     def _taken(self, origin: Origin) -> Connection | None:
         """The connection used last, if it is fit for use; the others have waited longer."""
-        with self._lock:
-            self._drop_expired(origin)
-            kept = self._idle[origin]
-            while kept:
-                connection = kept.pop()
-                if connection.is_open():
-                    return connection
-                connection.close()
-        return None
+        while True:
+            with self._lock:
+                self._drop_expired(origin)
+                if not self._idle[origin]:
+                    return None
+                connection = self._idle[origin].pop()
+                self._busy.add(connection)
+            # A system call, with which no other thread is kept waiting.
+            if connection.is_open():
+                return connection
+            self.hang_up(connection)
 
     def _given(self, origin: Origin, connection: Connection, reusable: bool) -> None:
         connection.idle_since = time.monotonic()
         with self._lock:
+            self._busy.discard(connection)
             self._drop_expired(origin)
             if reusable and not self._closed and len(self._idle[origin]) < self._most:
                 self._idle[origin].append(connection)

@@ -241,7 +241,8 @@ class Rows:
         if vectors is None:  # every input failed
             width = max(self._job.width or 0, 0)  # `validation="off"` may have asked for less
             vectors = self._room(width)
-        vectors[[place for place, _ in failures]] = np.nan
+        if failures:
+            vectors[[place for place, _ in failures]] = np.nan
         usages = [usage for usage in self._usages if usage is not None]
         return Embeddings(
             vectors=vectors,

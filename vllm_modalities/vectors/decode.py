@@ -118,5 +118,7 @@ def not_finite(vectors: Matrix) -> list[int]:
 
 def zeros(vectors: Matrix) -> list[int]:
     """The rows of zeros alone; only those that begin with one are looked at."""
-    first = vectors[:, :1].any(axis=1)
-    return [row for row in np.flatnonzero(~first).tolist() if not vectors[row].any()]
+    first = vectors[:, :1]
+    if np.count_nonzero(first) == len(vectors):
+        return []
+    return [row for row in np.flatnonzero(~first.any(axis=1)).tolist() if not vectors[row].any()]
