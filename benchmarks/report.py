@@ -47,7 +47,7 @@ def flights(url: str, rounds: int) -> Table:
     found: Table = {}
     for many in IN_FLIGHT:
         say(f"{many} in flight")
-        requests = max(512, 4 * many)
+        requests = 2048  # so that what threads and connections take to begin is a small part
         costs = interleaved(FLIGHT, url, 1024, rounds, "bulk", requests, 1, many)
         found[str(many)] = {
             name: Cost(cost.cpu / requests, cost.wall / requests, cost.memory)

@@ -48,9 +48,9 @@ def met(
         for many in ("64", "256"):
             grown = [flying[many][n + suffix].cpu / flying["8"][n + suffix].cpu for n in ours]
             yield most(f"CPU a request{suffix}, {many} in flight: times 8 in flight", 1.3, grown)
-        best = min(("baseten", "baseten, base64"), key=lambda name: bulk[name].cpu)
-        share = [bulk[name + suffix].cpu / bulk[best].cpu for name in ours]
-        yield most(f"8,192 texts{suffix}: times {best}", 0.5, share)
+        for peer in ("baseten", "baseten, base64"):
+            share = [bulk[name + suffix].cpu / bulk[peer].cpu for name in ours]
+            yield most(f"8,192 texts{suffix}: times {peer}", 0.5, share)
     alone, client = imported
     yield most("`import vllm_modalities`: times importing the libraries", 1.3, [alone] * 2)
     yield most("the same, and `Client`", 1.3, [client] * 2)

@@ -1,5 +1,6 @@
 """Settings of every test: hypothesis never fails a test for being slow."""
 
+import gc
 import os
 from collections.abc import Callable, Iterator
 
@@ -26,6 +27,13 @@ def talk(request: pytest.FixtureRequest) -> Callable[..., Talker]:
 @pytest.fixture(params=[httpx, httpx2], ids=["httpx", "httpx2"])
 def library(request: pytest.FixtureRequest) -> object:
     return request.param
+
+
+@pytest.fixture(autouse=True, scope="module")
+def nothing_stays_open() -> Iterator[None]:
+    """What a module's tests did not close is told there, and not wherever memory is next freed."""
+    yield
+    gc.collect()
 
 
 @pytest.fixture(autouse=True)

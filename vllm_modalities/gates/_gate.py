@@ -160,4 +160,6 @@ class Gate:
 def value_of(request: RequestModel, field: str) -> Any:
     """A field or property of a request, or what `extra_body` gives by that name."""
     value = getattr(request, field, None)
-    return (request.extra_body or {}).get(field) if value is None else value
+    if value is None and request.extra_body:
+        return request.extra_body.get(field)
+    return value
