@@ -38,6 +38,8 @@ from vllm_modalities import (
     UnsupportedTaskError,
 )
 from vllm_modalities._transport import library
+from vllm_modalities._transport.connection import Waiting
+from vllm_modalities._transport.websocket import WebSocket
 from vllm_modalities.audio.pcm import PCM
 
 ONE = np.full(1_600, 1_000, np.int16)  # a tenth of a second
@@ -304,6 +306,25 @@ def test_a_connection_that_breaks_is_no_end(listen) -> None:
     with realtime(behave=breaks) as server, pytest.raises(ResponseError, match="half-way"):
         listen(server.url, [ONE])
     assert len(server.headers) == 1
+
+
+def test_no_more_is_said_over_a_connection_that_breaks_while_it_is_spoken_to(
+    listen, monkeypatch
+) -> None:
+    tried: list[str] = []
+    say = WebSocket.say
+
+    def breaking(self: WebSocket, message: str, ends: float) -> Waiting[None]:
+        if "input_audio_buffer.append" in message:
+            tried.append(message)
+            self.connection.interrupt()
+            raise BrokenPipeError
+        yield from say(self, message, ends)
+
+    monkeypatch.setattr(WebSocket, "say", breaking)
+    with realtime() as server, pytest.raises(ResponseError, match="half-way"):
+        listen(server.url, [ONE] * 3)
+    assert len(tried) == 1
 
 
 def test_no_more_is_taken_of_the_blocks_once_the_session_is_over(kind) -> None:
