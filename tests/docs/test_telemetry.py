@@ -30,7 +30,6 @@ def test_the_blocks_do_what_they_say() -> None:
         namespace: dict[str, object] = {}
         assert sum(run(block, namespace, rewrite) for block in blocks(PAGE)) >= 6
         namespace["client"].close()
-        namespace["http"].close()
 
 
 def test_every_name_that_it_gives_is_one_of_the_conventions() -> None:
