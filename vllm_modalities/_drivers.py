@@ -15,6 +15,7 @@ import anyio
 import anyio.to_thread
 
 from ._flow import Alone, Done, Flow, Request, Response, Sleep, Step, Together, Work, step
+from ._forks import renewed_in_children
 from ._places import Places
 from ._transport import AsyncTransport, SyncTransport
 from .errors import APITimeoutError, VLLMModalitiesError
@@ -28,8 +29,13 @@ class Driver:
     def __init__(self, transport: SyncTransport, max_concurrency: int) -> None:
         self.transport = transport
         self._max_concurrency = max_concurrency
-        self._places = Places(max_concurrency, threading.Event)
-        self._helpers = threading.Semaphore(max_concurrency)
+        self.renew()
+        renewed_in_children(self)
+
+    def renew(self) -> None:
+        """All places are free."""
+        self._places = Places(self._max_concurrency, threading.Event)
+        self._helpers = threading.Semaphore(self._max_concurrency)
         self._alone = threading.Lock()
 
     def run(self, flow: Flow[T]) -> T:
@@ -120,7 +126,12 @@ class AsyncDriver:
     def __init__(self, transport: AsyncTransport, max_concurrency: int) -> None:
         self.transport = transport
         self._max_concurrency = max_concurrency
-        self._places = Places(max_concurrency, anyio.Event)
+        self.renew()
+        renewed_in_children(self)
+
+    def renew(self) -> None:
+        """All places are free."""
+        self._places = Places(self._max_concurrency, anyio.Event)
         self._alone = anyio.Lock()
 
     async def run(self, flow: Flow[T]) -> T:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 from urllib.parse import SplitResult, unquote, urlsplit, urlunsplit
 
+from ._forks import renewed_in_children
 from ._inputs import invalid
 from ._places import Window
 from .errors import (
@@ -59,10 +60,15 @@ class Replica:
         self.due = float("-inf")
         self.unlisted: frozenset[str] = frozenset()
         self.remembered: dict[str, str] = {}
-        self.outstanding = 0
-        self.window = Window()
         self.failures = 0
         self.aside_until = float("-inf")
+        self.renew()
+        renewed_in_children(self)
+
+    def renew(self) -> None:
+        """Nothing is on its way to it."""
+        self.outstanding = 0
+        self.window = Window()
         self._lock = threading.Lock()
 
     def __repr__(self) -> str:

@@ -168,7 +168,8 @@ class _Endpoints(FromOpenAI):
 
 
 class Client(_Endpoints):
-    """A client of one or more vLLM servers, for everything but chat. Threads may share it.
+    """A client of one or more vLLM servers, for everything but chat. Threads may share it, and
+    so may a process and those that it forks.
 
     Args:
         base_url: One URL, a list of URLs, or a mapping from task (`"embed"`, `"rerank"`,

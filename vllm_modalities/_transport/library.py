@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import anyio
 
 from .._flow import Form, Request, Response
+from .._forks import renewed_in_children
 from .._inputs import invalid
 from .._secrets import APIKey, hider
 from .call import Call
@@ -39,8 +40,14 @@ class Borrowed:
     def __init__(self, http_client: Any, api_key: APIKey, connections: int) -> None:
         self._library = _library_of(http_client)
         self._owned = http_client is None
-        self._client = http_client or self._library.Client(**_ours(connections))
-        self._api_key = api_key
+        self._client, self._connections, self._api_key = http_client, connections, api_key
+        self.renew()
+        renewed_in_children(self)
+
+    def renew(self) -> None:
+        """Take a client of ours anew; the user's is the user's to renew."""
+        if self._owned:
+            self._client = self._library.Client(**_ours(self._connections))
 
     def send(self, request: Request, traced: Mapping[str, str]) -> Response:
         """One exchange; raises our errors."""
@@ -73,8 +80,14 @@ class AsyncBorrowed:
     def __init__(self, http_client: Any, api_key: APIKey, connections: int) -> None:
         self._library = _library_of(http_client)
         self._owned = http_client is None
-        self._client = http_client or self._library.AsyncClient(**_ours(connections))
-        self._api_key = api_key
+        self._client, self._connections, self._api_key = http_client, connections, api_key
+        self.renew()
+        renewed_in_children(self)
+
+    def renew(self) -> None:
+        """Take a client of ours anew; the user's is the user's to renew."""
+        if self._owned:
+            self._client = self._library.AsyncClient(**_ours(self._connections))
 
     async def send(self, request: Request, traced: Mapping[str, str]) -> Response:
         """One exchange; raises our errors."""

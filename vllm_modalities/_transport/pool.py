@@ -14,6 +14,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from .._flow import Hear
+from .._forks import renewed_in_children
 from .connection import Connection, LateError, Resolve, Waiting, connect
 from .http1 import MalformedError, Reader, reader_kind
 
@@ -74,6 +75,15 @@ class Pool:
         self._busy: set[Connection] = set()
         self._lock = threading.Lock()
         self._closed = False
+        renewed_in_children(self)
+
+    def renew(self) -> None:
+        """Leave its connections to the process that opened them, for which they stay open."""
+        for connection in self._busy.union(*self._idle.values()):
+            connection.close()
+        self._busy.clear()
+        self._idle.clear()
+        self._lock = threading.Lock()
 
     def send(self, exchange: Exchange) -> Waiting[Reader]:
         """Do one exchange.

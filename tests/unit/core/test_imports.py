@@ -77,6 +77,7 @@ GROUPS = [
         "errors",
         "_events",
         "_flow",
+        "_forks",
         "_retry",
         "_places",
         "_caller",
