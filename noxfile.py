@@ -59,6 +59,13 @@ def floor(session: nox.Session) -> None:
     session.run("pytest", "-q", *OFFLINE, *session.posargs)
 
 
+@nox.session(python=["3.12", "3.13"])
+def newer(session: nox.Session) -> None:
+    """The same tests with newer Pythons, which get newer libraries too."""
+    session.install("-e", ".[simulator]", *TEST, "pytest-xdist>=3.6")
+    session.run("pytest", "-q", "-n", "auto", *OFFLINE, *session.posargs)
+
+
 @nox.session
 def audit(session: nox.Session) -> None:
     """Known vulnerabilities of the newest dependencies; fails where PyPI does not tell of them."""

@@ -13,6 +13,7 @@ from .._sniff import Opened
 from ..errors import MediaError
 
 if TYPE_CHECKING:
+    import av.container
     import av.error
 
 BLOCK = 1 << 16  # frames that are handed on at a time; a packet has some 1,000
@@ -46,9 +47,7 @@ class Container:
         self._frames = 0
         with ExitStack() as opened:
             try:
-                self._file = opened.enter_context(
-                    av.open(given.file, "r", metadata_errors="ignore")
-                )
+                self._file = opened.enter_context(_container(given))
             except av.error.FFmpegError as error:
                 raise self._undecodable(error) from error
             if not self._file.streams.audio:
@@ -124,3 +123,13 @@ class Container:
         )
         said = error.strerror or type(error).__name__
         return MediaError(f"{given.name} is {given.kind}, but cannot be decoded{after}: {said}.")
+
+
+def _container(given: Opened) -> av.container.InputContainer:
+    """The file, its tags in whichever encoding they are."""
+    import av
+
+    try:
+        return av.open(given.file, "r", metadata_errors="ignore")
+    except TypeError:  # PyAV 19 has no such option, and needs none
+        return av.open(given.file, "r")

@@ -26,6 +26,7 @@ def contained(
     layout: str = "stereo",
     form: str = "fltp",
     sound: np.ndarray = TONE,
+    title: str = "",
 ) -> bytes:
     """`sound` in a container, as a file's bytes."""
     file = io.BytesIO()
@@ -37,6 +38,7 @@ def contained(
         middle = 128 if form == "u8" else 0
         samples = (samples.T.reshape(1, -1) * full + middle).astype(kind_of)
     with av.open(file, "w", format=kind) as container:
+        container.metadata["title"] = title
         track = container.add_stream(codec, rate=rate, layout=layout)
         frame = av.AudioFrame.from_ndarray(np.ascontiguousarray(samples), form, layout)
         frame.sample_rate = rate
@@ -76,6 +78,30 @@ def test_each_container_gives_the_tone_at_16_khz(kind, codec, options) -> None:
     assert np.argmax(spectrum) / found.duration == pytest.approx(440, abs=2)
     assert np.abs(found.samples[3000:-3000]).max() == pytest.approx(0.5, abs=0.1)
     assert found.warnings == ()
+
+
+OPEN = av.open
+
+
+def lenient(file: Any, mode: str, *, metadata_errors: str = "") -> Any:
+    """`av.open` until PyAV 18: it reads what is no UTF-8 if it is told to."""
+    assert metadata_errors == "ignore"
+    return OPEN(file, mode)
+
+
+def without_the_option(file: Any, mode: str) -> Any:
+    """`av.open` from PyAV 19 on."""
+    return OPEN(file, mode)
+
+
+@pytest.mark.parametrize("opens", [OPEN, lenient, without_the_option])
+def test_tags_in_any_encoding_are_no_obstacle(monkeypatch, opens) -> None:
+    content = contained("matroska", "pcm_s16le", form="s16", title="Gesprach")
+    if opens is OPEN:
+        content = content.replace(b"Gesprach", b"Gespr\xe4ch")
+        assert b"Gespr\xe4ch" in content
+    monkeypatch.setattr(av, "open", opens)
+    assert read_audio(content).duration == pytest.approx(2.0, abs=0.1)
 
 
 def test_a_path_is_read_as_its_bytes_are(tmp_path) -> None:

@@ -402,7 +402,8 @@ def test_a_forgotten_async_stream_is_closed_by_the_event_loop() -> None:
         warnings.simplefilter("ignore", ResourceWarning)
         asyncio.run(main())
         gc.collect()
-    assert pairs.log[-1] == "exit GeneratorExit"
+    # From Python 3.13 on, the end of the loop comes upon it first.
+    assert pairs.log[-1] in ("exit GeneratorExit", "exit CancelledError")
 
 
 def test_tasks_that_begin_at_once_are_kept_track_of(stream) -> None:
