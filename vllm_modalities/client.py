@@ -95,6 +95,8 @@ class _Endpoints(FromOpenAI):
     ) -> None:
         if base_url is None:
             base_url = os.environ.get("VLLM_BASE_URL") or DEFAULT_URL
+        profiles = tuple(profiles)
+        self._made_with = {name: value for name, value in locals().items() if name != "self"}
         self._fleet = Fleet(
             replicas=replicas_of(base_url),
             profiles=(*profiles, *PROFILES),
@@ -124,6 +126,12 @@ class _Endpoints(FromOpenAI):
     def __repr__(self) -> str:
         urls = ", ".join(repr(replica.url) for replica in self._fleet.replicas)
         return f"{type(self).__name__}({urls})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Elsewhere it has connections of its own; a key that it was given goes along."""
+        if self._made_with["http_client"] is not None:
+            raise TypeError("a client with an http_client cannot be pickled: make one there")
+        return _remade, (type(self), self._made_with, self._options)
 
     def with_options(
         self,
@@ -167,9 +175,15 @@ class _Endpoints(FromOpenAI):
         return watched
 
 
+def _remade(kind: type[Built], settings: Mapping[str, Any], options: Options) -> Built:
+    client = kind(**settings)
+    client.__dict__["_options"] = options
+    return client
+
+
 class Client(_Endpoints):
     """A client of one or more vLLM servers, for everything but chat. Threads may share it, and
-    so may a process and those that it forks.
+    so may processes: those that are forked, and those that get it as a pickle.
 
     Args:
         base_url: One URL, a list of URLs, or a mapping from task (`"embed"`, `"rerank"`,
