@@ -6,6 +6,7 @@ import base64
 import binascii
 import re
 from collections.abc import Awaitable, Callable, Iterator, Mapping
+from typing import Any
 
 from ._inputs import invalid
 
@@ -13,6 +14,12 @@ APIKey = str | Callable[[], str] | Callable[[], Awaitable[str]] | None
 
 _TELLING = re.compile(r"auth|key|token|secret|cookie|pass|credential", re.IGNORECASE)
 SHORTEST = 3  # characters; hiding less would garble every message
+
+
+class Unshown(dict[str, Any]):
+    """Settings, of which no repr shows any."""
+
+    __repr__ = object.__repr__
 
 
 def hider(headers: Mapping[str, str]) -> Callable[[str], str]:

@@ -17,7 +17,7 @@ from ._flow import Flow, Live, Stream
 from ._inputs import at_least, invalid
 from ._live import AsyncTextStream, TextStream
 from ._moving import FromOpenAI
-from ._secrets import APIKey, check_key
+from ._secrets import APIKey, Unshown, check_key
 from ._stream import async_results, results
 from ._transport import AsyncTransport, SyncTransport
 from .endpoints.classify import classify
@@ -96,7 +96,7 @@ class _Endpoints(FromOpenAI):
         if base_url is None:
             base_url = os.environ.get("VLLM_BASE_URL") or DEFAULT_URL
         profiles = tuple(profiles)
-        self._made_with = {name: value for name, value in locals().items() if name != "self"}
+        self._made_with = Unshown({k: v for k, v in locals().items() if k != "self"})
         self._fleet = Fleet(
             replicas=replicas_of(base_url),
             profiles=(*profiles, *PROFILES),
