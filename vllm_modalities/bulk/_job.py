@@ -48,6 +48,7 @@ class Task:
         cut: Cuts rows into those that are sent together.
         adds: Names of the columns that it adds.
         options: All that changes what comes of a row.
+        parts: The column of values with `failures`, if there is one.
     """
 
     request: type[RequestModel]
@@ -56,6 +57,7 @@ class Task:
     cut: Callable[[Any], Iterable[range]]
     adds: tuple[str, ...]
     options: Mapping[str, Any]
+    parts: str | None = None
 
 
 def job(
@@ -90,10 +92,12 @@ def job(
             if outcome is not None:
                 raise outcome
         failed = yield from Work(state.write_failures)
+        partial_rows = yield from Work(partial(state.count_partial, task.parts))
     return BulkReport(
         out=Path(out),
         rows=table.rows,
         failed=failed,
+        partial=partial_rows,
         found=rows.found,
         seconds=context.fleet.clock() - began,
         warnings=rows.warnings(),

@@ -13,6 +13,8 @@ from .._context import Context
 from .._flow import Flow
 from .._progress import Progress
 from .._sniff import DOCUMENTS
+from ..documents.choosing import ranges
+from ..documents.lacking import lacking
 from ..endpoints._page_request import OCRRequest
 from ..endpoints.ocr import ocr as read
 from ._both import for_both
@@ -62,7 +64,8 @@ def ocr(
         model, task, prompt, phrase, pages, dpi, password, max_tokens, repair, extra_body: As for
             `Client.ocr`.
         into: The documents' column, of structs: `markdown`, `pages` (the Markdown of each),
-            `warnings`, and `failures`, the words of pages that failed.
+            `warnings`, and `failures`, what is said of pages that failed, are not there or are not
+            whole.
 
     Returns:
         As `embed`. A document that cannot be opened is tried again by the next run.
@@ -89,7 +92,7 @@ def ocr(
         )
         texts = [page.markdown for page in found.pages]
         value = {"markdown": found.markdown, "pages": texts, "warnings": found.warnings}
-        return value, found.failures
+        return {**value, "failures": lacking(found, ranges(pages))}, found.failures
 
     reading = one_at_a_time(
         (column or "path",),

@@ -15,6 +15,7 @@ class BulkReport:
         out: The folder with the shards, `part-00000.parquet` and so on.
         rows: Of the input.
         failed: Rows that are in no shard; `_failed.jsonl` in the folder says why.
+        partial: Rows in the shards that lack a part, as `failures` in their new column says.
         found: Rows that earlier runs had settled, and this one did not send.
         seconds: That this run took.
         warnings: What was doubtful in this run, each with how often.
@@ -23,6 +24,7 @@ class BulkReport:
     out: Path
     rows: int
     failed: int
+    partial: int
     found: int
     seconds: float
     warnings: tuple[str, ...] = ()

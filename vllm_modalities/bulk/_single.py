@@ -19,7 +19,7 @@ from ._shards import Outcome
 from ._tables import Table
 
 Answer: TypeAlias = tuple[Mapping[str, Any], Sequence[Failure]]
-"""A value of the new column, and the parts of it that failed."""
+"""A value of the new column, which may have words on `failures` too, and the parts that failed."""
 TEXTS = pa.list_(pa.string())
 
 
@@ -38,8 +38,9 @@ def one_at_a_time(
 
     Args:
         columns: Those that the row's values are in; without one of them it fails.
-        into: The new column, of values with `fields`, and `failures`: what the parts that failed
-            by their own fault say. Where one failed otherwise, the row is tried again.
+        into: The new column, of values with `fields`, and `failures`: what is missing, and what the
+            parts that failed by their own fault say. Where one failed otherwise, the row is tried
+            again.
         fields: Their types.
         do: Given the row's number and values.
         request, opened, options: As for `Task`; `options` without `into`.
@@ -59,7 +60,8 @@ def one_at_a_time(
         if others:
             return Outcome((), {}, {0: others[0]})
         yield from Work(partial(tidy, numbers[0]))
-        value = {**found, "failures": [str(error) for _, error in failures]}
+        words = [*found.get("failures", ()), *(str(error) for _, error in failures)]
+        value = {**found, "failures": words}
         return Outcome((0,), {into: pa.array([value], kind)}, {})
 
     return Task(
@@ -69,6 +71,7 @@ def one_at_a_time(
         cut=_each_alone,
         adds=(into,),
         options={**options, "into": into},
+        parts=into,
     )
 
 

@@ -12,6 +12,8 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, Self
 
+from pyarrow import parquet
+
 from .._inputs import invalid
 from .._journal import Journal
 from ._shards import Failed, Shard, paths, tidy
@@ -112,6 +114,19 @@ class State:
         else:
             beside.unlink()
             (self._folder / FAILED).unlink(missing_ok=True)
+        return count
+
+    def count_partial(self, column: str | None) -> int:
+        """How many rows of all files have `failures` in that column."""
+        if column is None:
+            return 0
+        count = 0
+        for number in range(-(-self._rows // self._size)):
+            file, _ = paths(self._folder, number)
+            if file.exists():
+                with parquet.ParquetFile(file) as opened:
+                    values = opened.read([f"{column}.failures"])[column].to_pylist()
+                count += sum(bool(one["failures"]) for one in values)
         return count
 
     def _failures_of(self, number: int) -> list[Failed]:

@@ -14,6 +14,7 @@ from .._context import Context
 from .._flow import Flow
 from .._progress import Progress
 from .._sniff import RECORDINGS
+from ..endpoints._hearing import cut_in
 from ..endpoints._recording import Timestamps
 from ..endpoints.transcribe import TranscriptionRequest, hotwords_of
 from ..endpoints.transcribe import transcribe as heard
@@ -67,8 +68,8 @@ def transcribe(
         model, language, prompt, hotwords, temperature, timestamps, diarize, extra_body: As for
             `Client.transcribe`.
         into: The transcripts' column, of structs: `text`, `language`, `duration` (s), `segments`
-            (`start`, `end`, `text`, `speaker`), `warnings`, and `failures`, the words of pieces
-            that failed.
+            (`start`, `end`, `text`, `speaker`), `warnings`, and `failures`, what is said of pieces
+            that failed or are cut.
 
     Returns:
         As `embed`. A recording that cannot be read is tried again by the next run.
@@ -93,7 +94,8 @@ def transcribe(
             context, values[0], model=model, journal=journal, on_error="return", **options
         )
         value = {name: getattr(found, name) for name in TRANSCRIPT}
-        return {**value, "segments": list(map(asdict, found.segments))}, found.failures
+        value |= {"segments": list(map(asdict, found.segments)), "failures": cut_in(found.warnings)}
+        return value, found.failures
 
     task = one_at_a_time(
         (column or "path",),

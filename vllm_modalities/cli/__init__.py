@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import typer
 
+from ._ending import STATUSES, Commands
 from .check_command import check_command
 from .demo import demo
 from .doctor import doctor
@@ -18,6 +19,7 @@ from .transcribe import transcribe
 
 app = typer.Typer(
     name="vllm-modalities",
+    cls=Commands,
     help="Embeddings, rerank, speech-to-text and document OCR on vLLM servers.",
     no_args_is_help=True,
     add_completion=False,
@@ -31,15 +33,8 @@ def _main() -> None:
     """Embeddings, rerank, speech-to-text and document OCR on vLLM servers."""
 
 
-app.command()(demo)
-app.command()(simulate)
-app.command()(embed)
-app.command()(rerank)
-app.command()(score)
-app.command("rerank-table")(rerank_table)
-app.command()(ocr)
-app.command()(transcribe)
-app.command()(probe)
-app.command()(doctor)
-app.command()(recipe)
-app.command("check-command")(check_command)
+for command in (
+    *(demo, simulate, embed, rerank, score, rerank_table, ocr, transcribe),
+    *(probe, doctor, recipe, check_command),
+):
+    app.command(epilog=STATUSES)(command)

@@ -12,7 +12,8 @@ from rich.text import Text
 
 from .. import Client
 from .._printable import printable
-from ._shown import console, print_json, refusing
+from ._ending import MISSING, WrongUsage
+from ._shown import console, print_json
 
 if TYPE_CHECKING:
     from ..bulk import BulkReport
@@ -51,38 +52,37 @@ def run(
     *,
     as_json: bool,
 ) -> NoReturn:
-    """Run the job of that name in `vllm_modalities.bulk`, say what it came to, and end.
-
-    Exit status 1 says that rows failed or that it was ended, 2 that it was asked wrongly.
-    """
+    """Run the job of that name in `vllm_modalities.bulk`, say what it came to, and end."""
     errors = console(stderr=True)
-    with refusing():
-        from .. import bulk
+    from .. import bulk
 
-        with Client(base_url, max_concurrency=concurrency) as client:
-            progress = True if sys.stderr.isatty() else None
-            report: BulkReport = getattr(bulk, job)(client, files, progress=progress, **options)
+    with Client(base_url, max_concurrency=concurrency) as client:
+        progress = True if sys.stderr.isatty() else None
+        report: BulkReport = getattr(bulk, job)(client, files, progress=progress, **options)
     for warning in report.warnings:
         errors.print(Text(printable(warning), style="yellow"))
+    if report.failed:
+        where = printable(f"see {report.out / '_failed.jsonl'}")
+        errors.print(Text.assemble((f"{report.failed:,} failed", "red"), f": {where}"))
+    if report.partial:
+        where = "see failures in their new column"
+        errors.print(Text.assemble((f"{report.partial:,} lack a part", "red"), f": {where}"))
     if as_json:
         print_json(report.to_dict())
     else:
         typer.echo(printable(_summary(report)))
-    raise typer.Exit(1 if report.failed else 0)
+    raise typer.Exit(MISSING if report.failed or report.partial else 0)
 
 
 def check_alone(others: Mapping[str, object]) -> None:
     """Refuse options, by their names, that mean nothing where a table is written."""
     given = [name for name, value in others.items() if value]
     if given:
-        raise typer.BadParameter(f"--table does not go with {', '.join(given)}")
+        raise WrongUsage(f"--table does not go with {', '.join(given)}")
 
 
 def _summary(report: BulkReport) -> str:
     said = f"{report.done:,} of {report.rows:,} rows are in {report.out}"
     if report.found:
         said += f", {report.found:,} of them from before"
-    said += f"; {report.rows_per_second:,.0f} rows a second, {report.seconds:,.0f} s."
-    if report.failed:
-        said += f" {report.failed:,} failed: see {report.out / '_failed.jsonl'}."
-    return said
+    return f"{said}; {report.rows_per_second:,.0f} rows a second, {report.seconds:,.0f} s."

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from glob import glob, has_magic
 from pathlib import Path
 
-import typer
+from ._ending import WrongUsage
 
 
 def files_of(arguments: Iterable[str], kinds: frozenset[str], *, what: str) -> list[Path]:
@@ -18,13 +18,13 @@ def files_of(arguments: Iterable[str], kinds: frozenset[str], *, what: str) -> l
         what: Such a file, for people.
 
     Raises:
-        typer.BadParameter: An argument means no file.
+        WrongUsage: An argument means no file.
     """
     found: dict[Path, None] = {}
     for argument in arguments:
         files = dict.fromkeys(_files(argument, kinds, what))
         if not files:
-            raise typer.BadParameter(f"{argument}: no file fits it")
+            raise WrongUsage(f"{argument}: no file fits it")
         found |= files
     return list(found)
 
@@ -35,7 +35,7 @@ def _files(argument: str, kinds: frozenset[str], what: str) -> Iterator[Path]:
         below = sorted(path.rglob("*"))
         inside = [one for one in below if one.suffix.lower() in kinds and one.is_file()]
         if not inside:
-            raise typer.BadParameter(f"{argument}: there is no {what} in it")
+            raise WrongUsage(f"{argument}: there is no {what} in it")
         yield from inside
     elif path.exists():  # its name may well look like a pattern
         yield path
@@ -44,4 +44,4 @@ def _files(argument: str, kinds: frozenset[str], what: str) -> Iterator[Path]:
         matches = map(Path, sorted(glob(argument, recursive=True)))  # noqa: PTH207
         yield from (match for match in matches if match.is_file())
     else:
-        raise typer.BadParameter(f"{argument}: no such file or folder")
+        raise WrongUsage(f"{argument}: no such file or folder")

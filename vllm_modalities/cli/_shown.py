@@ -1,18 +1,16 @@
-"""What commands share: options, errors, exit statuses, and tables that are plain off a terminal."""
+"""What commands share: options, and how they print: plain lines off a terminal, else tables."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from typing import Annotated, Any
+from collections.abc import Sequence
+from typing import Annotated, Any, NoReturn
 
 import typer
 from rich.console import Console
 from rich.table import Column, Table
 from rich.text import Text
 
-from .. import InvalidRequestError, VLLMModalitiesError
 from .._printable import printable
 
 Urls = Annotated[
@@ -31,9 +29,16 @@ Version = Annotated[
 COLOURS = {"ok": "green", "fault": "red", "error": "red", "doubt": "yellow", "warning": "yellow"}
 
 
+class _Output(Console):
+    """Whose reader may leave: rich would end the process by itself."""
+
+    def on_broken_pipe(self) -> NoReturn:
+        raise BrokenPipeError
+
+
 def console(*, stderr: bool = False) -> Console:
     """Where to print: lines fit the terminal, and elsewhere are as long as they are."""
-    made = Console(stderr=stderr)
+    made = _Output(stderr=stderr)
     made.soft_wrap = not made.is_terminal
     return made
 
@@ -65,13 +70,3 @@ def named(error: Exception, where: str = "") -> Text:
     """An error by its kind and words, safe to print; `where` stands before it."""
     kind = printable(f"{where}{type(error).__name__}:")
     return Text.assemble((kind, "red"), f" {printable(str(error))}")
-
-
-@contextmanager
-def refusing() -> Iterator[None]:
-    """Exit status 2 where it was asked wrongly, 1 where it failed, with the error in words."""
-    try:
-        yield
-    except (VLLMModalitiesError, ImportError, OSError) as error:
-        console(stderr=True).print(named(error))
-        raise typer.Exit(2 if isinstance(error, InvalidRequestError) else 1) from None

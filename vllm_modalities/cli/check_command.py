@@ -11,7 +11,7 @@ import typer
 from .._printable import printable
 from ..serving import check_command as check
 from ..serving import correct_command
-from ._shown import AsJSON, Version, print_json, print_table, refusing
+from ._shown import AsJSON, Version, print_json, print_table
 
 
 def check_command(
@@ -31,10 +31,9 @@ def check_command(
 
     Example: `vllm-modalities check-command "vllm serve BAAI/bge-m3 --task embed"`
     """
-    with refusing():
-        text = _text(command)
-        findings = check(text, vllm_version=vllm_version)
-        corrected = correct_command(text, vllm_version=vllm_version)
+    text = _text(command)
+    findings = check(text, vllm_version=vllm_version)
+    corrected = correct_command(text, vllm_version=vllm_version)
     if json_:
         found = [
             {"code": one.code, "severity": one.severity, "option": one.field}

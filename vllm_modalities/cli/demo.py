@@ -14,7 +14,7 @@ from rich.console import Console, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from .. import Client, UnsupportedTaskError, VLLMModalitiesError
+from .. import Client, UnsupportedTaskError
 from .._printable import printable
 from .._rig import RigError, running
 from ..serving._media_checks import ASSETS
@@ -123,11 +123,9 @@ def demo(
     try:
         with _servers(base_url, simulated, progress) as (urls, notes), Client(urls) as client:
             results = dict(_results(client, out, notes, quiet=as_json))
-    except (VLLMModalitiesError, RigError, ImportError) as error:
-        progress.print(Text.assemble((f"{type(error).__name__}:", "red"), f" {error}"))
-        if isinstance(error, RigError):
-            progress.print("`vllm-modalities demo --simulate` shows every job without vLLM.")
-        raise typer.Exit(1) from None
+    except RigError as error:
+        hint = "`vllm-modalities demo --simulate` shows every job without vLLM."
+        raise RigError(f"{error}\n{hint}") from None
     if as_json:
         typer.echo(printable(json.dumps(results, ensure_ascii=False, indent=2)))
 

@@ -12,7 +12,7 @@ from .._printable import printable
 from ..errors import ServerDefectWarning
 from ..serving import Examined
 from ..serving import doctor as examine
-from ._shown import AsJSON, Urls, console, print_json, print_table, refusing
+from ._shown import AsJSON, Urls, console, print_json, print_table
 
 
 def doctor(
@@ -25,12 +25,12 @@ def doctor(
     """Examine servers: what their releases get wrong, and what their answers show.
 
     What is sent is announced before it is sent, and no more than that is sent. The exit status is
-    1 where anything is wrong.
+    1 where anything is wrong with them.
 
     Example: `vllm-modalities doctor http://gpu1:8000 --markdown > memo.md`
     """
     told = console(stderr=True)
-    with refusing(), Client(urls or None) as client:
+    with Client(urls or None) as client:
         report = examine(
             client, announce=lambda line: told.print(Text(printable(line)), style="dim")
         )

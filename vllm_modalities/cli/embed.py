@@ -39,8 +39,7 @@ def embed(
     """Embed a column of tables into Parquet files, beside the other columns.
 
     Killed and called again, it goes on where it was. Rows that fail are named in
-    `_failed.jsonl`. Exit status 1 says that there are some, or that it was ended; 2 that it was
-    asked wrongly. It needs the extra `bulk`.
+    `_failed.jsonl`. It needs the extra `bulk`.
 
     Example: `vllm-modalities embed docs.parquet --column text --out vectors --dtype float16`
     """

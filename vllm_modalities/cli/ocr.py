@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import typer
 from rich.text import Text
 
-from .. import Client, Document, InvalidRequestError, VLLMModalitiesError
+from .. import Client, Document, VLLMModalitiesError
+from .._many import is_shared
 from .._printable import printable
 from .._sniff import DOCUMENTS
+from ..documents.choosing import ranges
+from ..documents.lacking import lacking
 from ._bulk import Column, Table, check_alone, run
+from ._ending import FAILURES, MISSING, Failure, WrongUsage, status_of
 from ._files import files_of
 from ._shown import AsJSON, BaseURL, Model, console, named, print_json
 
@@ -56,6 +60,9 @@ def ocr(
 ) -> None:
     """Read documents: text as Markdown, tables, formulas, figures, and where each stands.
 
+    A page that failed, or that the model did not write to its end, is missing or not whole, which
+    the exit status says.
+
     Example: `vllm-modalities ocr report.pdf scans/ --out read --html`
     """
     options: dict[str, Any] = {"model": model, "task": task, "phrase": phrase, "prompt": prompt}
@@ -66,60 +73,59 @@ def ocr(
         run("ocr", files, options, base_url, as_json=as_json)
     found = files_of(files, DOCUMENTS, what="PDF or image")
     if html and out is None:
-        raise typer.BadParameter("--html needs --out")
+        raise WrongUsage("--html needs --out")
 
-    def read(client: Client, path: Path) -> Document:
-        return client.ocr(
+    def read(client: Client, path: Path, folder: Path | None) -> Document:
+        document = client.ocr(
             path,
             **options,
             journal=journal,
             on_error="return",
             progress=True if sys.stderr.isatty() else None,
         )
-
-    def show(document: Document, folder: Path | None) -> None:
         if folder is not None:
             _save(document, folder, html=html)
+        return document
+
+    def show(document: Document, folder: Path | None) -> None:
         if not as_json:
             markdown = document.to_markdown(tables=tables) if tables else document.markdown
             typer.echo(folder / "document.md" if folder else printable(markdown))
 
+    work = list(zip(found, _folders(found, out), strict=True))
     with Client(base_url) as client:
-        values, failed = _each(client, zip(found, _folders(found, out), strict=True), read, show)
+        documents, failures = _each(client, work, read, show)
     if as_json:
-        print_json(values)
-    if failed:
-        raise typer.Exit(1)
+        print_json([{"file": str(path), **one.to_dict()} for path, one in documents.items()])
+    if failures:
+        raise typer.Exit(status_of(failures, some=bool(documents)))
+    if any(one.failures or lacking(one, ranges(pages)) for one in documents.values()):
+        raise typer.Exit(MISSING)
 
 
 def _each(
     client: Client,
-    work: Iterable[tuple[Path, Path | None]],
-    read: Callable[[Client, Path], Document],
+    work: Sequence[tuple[Path, Path | None]],
+    read: Callable[[Client, Path, Path | None], Document],
     show: Callable[[Document, Path | None], None],
-) -> tuple[list[dict[str, Any]], bool]:
-    """Read and show one document after the other; their values, and whether something failed."""
-    errors = console(stderr=True)
-    values, failed = [], False
-    for path, folder in work:
+) -> tuple[dict[Path, Document], list[Failure]]:
+    """Read and show one document after the other, as long as the next may fare better."""
+    errors, documents, failures = console(stderr=True), dict[Path, Document](), list[Failure]()
+    for place, (path, folder) in enumerate(work, 1):
         try:
-            document = read(client, path)
-        except VLLMModalitiesError as error:
+            documents[path] = document = read(client, path, folder)
+        except FAILURES as error:
             errors.print(named(error, f"{path}: "))
-            if isinstance(error, InvalidRequestError):
-                raise typer.Exit(2) from None
-            failed = True
+            failures.append(error)
+            if isinstance(error, VLLMModalitiesError) and is_shared(error):
+                if left := len(work) - place:
+                    errors.print(f"not tried: {left} more")
+                break
             continue
         for warning in document.warnings:
             errors.print(Text(printable(f"{path}: {warning}"), style="yellow"))
-        for place, failure in document.failures:
-            number = document.pages[place].number
-            words = printable(str(failure))
-            errors.print(Text.assemble((f"{path}, page {number}", "red"), f": {words}"))
-            failed = True
         show(document, folder)
-        values.append({"file": str(path), **document.to_dict()})
-    return values, failed
+    return documents, failures
 
 
 def _folders(paths: Sequence[Path], out: Path | None) -> Iterator[Path | None]:

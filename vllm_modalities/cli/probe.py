@@ -11,7 +11,7 @@ from .. import Client
 from .._printable import printable
 from ..serving import Probed
 from ..serving import probe as ask
-from ._shown import AsJSON, Urls, console, print_json, print_table, refusing
+from ._shown import AsJSON, Urls, console, print_json, print_table
 
 
 def probe(urls: Urls = None, json_: AsJSON = False) -> None:
@@ -21,7 +21,7 @@ def probe(urls: Urls = None, json_: AsJSON = False) -> None:
 
     Example: `vllm-modalities probe http://gpu1:8000 http://gpu2:8000`
     """
-    with refusing(), Client(urls or None) as client:
+    with Client(urls or None) as client:
         found = ask(client)
     if json_:
         print_json([_values(one) for one in found])

@@ -11,7 +11,8 @@ from rich.text import Text
 from .._printable import printable
 from ..serving import ServeCommand
 from ..serving import recipe as find
-from ._shown import AsJSON, Version, console, print_json, refusing
+from ._ending import WrongUsage
+from ._shown import AsJSON, Version, console, print_json
 
 
 def recipe(
@@ -40,16 +41,15 @@ def recipe(
 
     Example: `vllm-modalities recipe Qwen/Qwen3-Reranker-0.6B --write reranker`
     """
-    with refusing():
-        command = find(model, vllm_version=vllm_version, gpu_memory_gb=gpu_memory_gb, task=task)
-        if matryoshka is not None:
-            command = command.matryoshka(*_sizes(matryoshka))
-        if long_texts is not None:
-            command = command.long_texts(long_texts)
-        if write is not None:
-            script = command.write(write)
-            console(stderr=True).print(Text(f"written: {script}"))
-        _show(command, for_machines=json_)
+    command = find(model, vllm_version=vllm_version, gpu_memory_gb=gpu_memory_gb, task=task)
+    if matryoshka is not None:
+        command = command.matryoshka(*_sizes(matryoshka))
+    if long_texts is not None:
+        command = command.long_texts(long_texts)
+    if write is not None:
+        script = command.write(write)
+        console(stderr=True).print(Text(f"written: {script}"))
+    _show(command, for_machines=json_)
 
 
 def _sizes(text: str) -> list[int]:
@@ -58,7 +58,7 @@ def _sizes(text: str) -> list[int]:
     try:
         return [int(size) for size in text.split(",")]
     except ValueError:
-        raise typer.BadParameter("--matryoshka takes sizes, such as 256,512, or any") from None
+        raise WrongUsage("--matryoshka takes sizes, such as 256,512, or any") from None
 
 
 def _show(command: ServeCommand, *, for_machines: bool) -> None:

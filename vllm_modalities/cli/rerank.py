@@ -13,7 +13,8 @@ import typer
 from rich.text import Text
 
 from .. import Client
-from ._shown import AsJSON, BaseURL, Model, console, print_json, print_table, refusing
+from ._ending import MISSING, WrongUsage
+from ._shown import AsJSON, BaseURL, Model, console, print_json, print_table
 
 PICTURES = {".png", ".jpg", ".jpeg", ".webp", ".gif", ".bmp", ".tif", ".tiff"}
 WIDTH = 100  # characters of a document that the table shows
@@ -109,12 +110,12 @@ def _show(
     *,
     as_json: bool,
 ) -> None:
-    """Read, run and print; exit status 1 where something failed, 2 where it was asked wrongly."""
+    """Read, run and print."""
     errors = console(stderr=True)
     lines = [line for file in files for line in _lines(file, key)]
     if not lines:
-        raise typer.BadParameter("the files hold no document")
-    with refusing(), Client(base_url) as client:
+        raise WrongUsage("the files hold no document")
+    with Client(base_url) as client:
         found, scored = run(client, lines)
     for warning in found.warnings:
         errors.print(Text(warning, style="yellow"))
@@ -125,7 +126,7 @@ def _show(
     else:
         print_table(("score", "where", "document"), [_row(*one) for one in scored])
     if found.failures:
-        raise typer.Exit(1)
+        raise typer.Exit(MISSING)
 
 
 def _lines(file: str, key: str) -> Iterator[Line]:
@@ -137,7 +138,7 @@ def _lines(file: str, key: str) -> Iterator[Line]:
     try:
         text = sys.stdin.read() if file == "-" else path.read_text("utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise typer.BadParameter(f"{file} cannot be read: {error}") from None
+        raise WrongUsage(f"{file} cannot be read: {error}") from None
     for number, line in enumerate(text.splitlines(), 1):
         where = f"{file}:{number}"
         if line.strip():
@@ -148,7 +149,7 @@ def _field(where: str, line: str, key: str) -> str:
     try:
         found = json.loads(line)[key]
     except (ValueError, KeyError, TypeError):
-        raise typer.BadParameter(f"{where} is no JSON object with a field {key!r}") from None
+        raise WrongUsage(f"{where} is no JSON object with a field {key!r}") from None
     return str(found)
 
 

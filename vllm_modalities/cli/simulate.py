@@ -9,6 +9,8 @@ from typing import Annotated, Any
 
 import typer
 
+from ._ending import WrongUsage
+
 Wish = Annotated[str | None, typer.Option(help="The release; default: the newest one recorded.")]
 Tasks = Annotated[
     list[str],
@@ -69,10 +71,7 @@ def simulate(
             _tell(simulator.version, {name: simulator[name] for name in task}, as_json=as_json)
             _until_interrupted()
     except ValueError as error:
-        raise typer.BadParameter(str(error)) from None
-    except (ImportError, OSError) as error:
-        typer.echo(f"{type(error).__name__}: {error}", err=True)
-        raise typer.Exit(1) from None
+        raise WrongUsage(str(error)) from None
 
 
 def _tell(version: str, urls: dict[str, str], *, as_json: bool) -> None:

@@ -7,22 +7,22 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, TypeAlias
+from typing import Annotated, Any
 
 import typer
 from rich.progress import Progress
 from rich.text import Text
 
-from .. import Client, InvalidRequestError, Transcript, VLLMModalitiesError
+from .. import Client, Transcript
 from .._printable import printable
 from .._sniff import RECORDINGS
+from ..endpoints._hearing import cut_in
 from ._bulk import Column, Table, check_alone, run
+from ._ending import FAILURES, MISSING, Failure, WrongUsage, status_of
 from ._files import files_of
 from ._shown import AsJSON, BaseURL, Model, console, named, print_json
 
 AT_ONCE = 4  # recordings that are read and sent side by side
-
-Failure: TypeAlias = VLLMModalitiesError | ImportError | OSError
 
 
 def transcribe(
@@ -52,13 +52,12 @@ def transcribe(
     """Write down what is said in recordings, several of them side by side.
 
     Without `--srt` and `--vtt` the text is printed. With `--journal` each recording has a file
-    NAME.journal beside its subtitles, which the same call after a kill goes on from. Exit status 1
-    says that a recording failed, 2 that all did because of how they were asked for.
+    NAME.journal beside its subtitles, which the same call after a kill goes on from.
 
     Example: `vllm-modalities transcribe talk.mp3 interviews/ --srt --language en`
     """
     if translate and diarize:
-        raise typer.BadParameter("--diarize does not go with --translate")
+        raise WrongUsage("--diarize does not go with --translate")
     if table:
         others = {"--srt": srt, "--vtt": vtt, "--out": out, "--translate": translate}
         check_alone({**others, "--journal": journal})
@@ -92,8 +91,9 @@ def transcribe(
     if as_json or not forms:
         _show(heard, titled=len(paths) > 1, as_json=as_json)
     if failures:
-        wrong = not heard and all(isinstance(one, InvalidRequestError) for one in failures)
-        raise typer.Exit(2 if wrong else 1)
+        raise typer.Exit(status_of(failures, some=bool(heard)))
+    if any(cut_in(found.warnings) for found in heard.values()):
+        raise typer.Exit(MISSING)
 
 
 def _outputs(paths: Sequence[Path], out: Path | None) -> Mapping[Path, Path]:
@@ -106,7 +106,7 @@ def _outputs(paths: Sequence[Path], out: Path | None) -> Mapping[Path, Path]:
     }
     twice = [str(place) for place, count in Counter(named.values()).items() if count > 1]
     if twice:
-        raise typer.BadParameter(f"several recordings would be written to {', '.join(twice)}")
+        raise WrongUsage(f"several recordings would be written to {', '.join(twice)}")
     return named
 
 
@@ -129,7 +129,7 @@ def _side_by_side(
 def _outcome(begun: Future[Transcript]) -> Transcript | Failure:
     try:
         return begun.result()
-    except (VLLMModalitiesError, ImportError, OSError) as error:
+    except FAILURES as error:
         return error
 
 

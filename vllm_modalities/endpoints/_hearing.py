@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +17,8 @@ from ._completions import completed
 
 if TYPE_CHECKING:
     from ..audio.spoken import Grammar, Spoken
+
+CUT = "the text is cut"
 
 
 class _Segment(AnswerModel):
@@ -85,9 +87,14 @@ def heard_in(target: Target, response: Response, duration: float) -> tuple[Spoke
     if chats(target):
         text, reason = completed(response)
         heard = spoken(text, grammar, duration=duration)
-        cut = (f"the text is cut: the model did not end it by itself ({reason!r})",)
+        cut = (f"{CUT}: the model did not end it by itself ({reason!r})",)
         return (heard if reason == "stop" else replace(heard, doubts=heard.doubts + cut)), None
     body = response.parse(SpeechBody)
     if body.segments is not None:
         return body.heard(), body.language
     return spoken(body.text, grammar, duration=duration), body.language
+
+
+def cut_in(warnings: Iterable[str]) -> list[str]:
+    """Those of a transcript's warnings that say that a model did not write all it heard."""
+    return [one for one in warnings if CUT in one]

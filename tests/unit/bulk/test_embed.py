@@ -298,7 +298,11 @@ def test_warnings_are_told_once_with_how_often_and_are_bounded(
 
 
 def test_a_report_counts_what_this_run_did(tmp_path) -> None:
-    report = BulkReport(tmp_path, rows=10, failed=2, found=4, seconds=3.0, warnings=("odd",))
+    report = BulkReport(
+        tmp_path, rows=10, failed=2, partial=0, found=4, seconds=3.0, warnings=("odd",)
+    )
     assert (report.done, report.rows_per_second) == (8, 2.0)
     assert json.loads(json.dumps(report.to_dict()))["rows_per_second"] == 2.0
-    assert BulkReport(tmp_path, rows=1, failed=0, found=0, seconds=0).rows_per_second == 0.0
+    assert (
+        BulkReport(tmp_path, rows=1, failed=0, partial=0, found=0, seconds=0).rows_per_second == 0.0
+    )

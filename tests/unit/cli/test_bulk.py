@@ -62,7 +62,7 @@ def test_failed_rows_make_exit_status_1_and_are_named(put, tmp_path) -> None:
     file, out = table(tmp_path / "in.parquet", ["a", None]), tmp_path / "out"
     done = invoked("embed", file, "--column", "text", "--out", out)
     assert done.exit_code == 1
-    assert done.stdout.endswith(f" s. 1 failed: see {out / '_failed.jsonl'}.\n")
+    assert done.stderr == f"1 failed: see {out / '_failed.jsonl'}\n"
     done = invoked("embed", file, "--column", "text", "--out", out, "--json")
     assert done.exit_code == 1
     told = json.loads(done.stdout)
@@ -141,7 +141,7 @@ def test_a_bar_is_drawn_on_a_terminal(put, tmp_path, monkeypatch, terminal) -> N
 
     def job(*_: object, progress: object, **__: object) -> BulkReport:
         given.append(progress)
-        return BulkReport(Path("out"), rows=1, failed=0, found=0, seconds=1.0)
+        return BulkReport(Path("out"), rows=1, failed=0, partial=0, found=0, seconds=1.0)
 
     monkeypatch.setattr("vllm_modalities.bulk.embed", job)
     module = importlib.import_module("vllm_modalities.cli._bulk")

@@ -154,7 +154,7 @@ def test_wrong_use_is_status_2_and_says_what_is_wrong(wrong) -> None:
 
 def test_an_address_that_is_none_is_an_error_in_words(run) -> None:
     ran = run("--base-url", "ftp://server")
-    assert (ran.code, ran.out) == (1, "")
+    assert (ran.code, ran.out) == (2, "")
     assert "InvalidRequestError" in ran.err
     assert "is not HTTP" in " ".join(ran.err.split())
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-import typer
 
+from vllm_modalities.cli._ending import WrongUsage
 from vllm_modalities.cli._files import files_of
 
 KINDS = frozenset({".png"})
@@ -56,5 +56,5 @@ def test_an_argument_is_a_file_a_folder_or_a_pattern_and_each_file_comes_once(
 def test_an_argument_that_means_nothing_is_refused_before_anything_is_read(
     folder: Path, argument: str, words: str
 ) -> None:
-    with pytest.raises(typer.BadParameter, match=words):
+    with pytest.raises(WrongUsage, match=words):
         files_of(["b.png", argument], KINDS, what="page")

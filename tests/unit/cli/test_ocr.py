@@ -159,5 +159,7 @@ def test_the_pages_of_a_document_that_fail_are_named(server, tmp_path) -> None:
     server.once("/v1/chat/completions", status(400, "no such page"))
     done = run(tmp_path / "two.tif")
     assert done.exit_code == 1
-    assert re.search("two.tif, page [12]: HTTP 400: no such page", done.stderr)
+    assert re.search(
+        "two.tif: page [12]: the page could not be read: HTTP 400: no such page", done.stderr
+    )
     assert "# Oaks" in done.stdout
