@@ -112,7 +112,7 @@ def integrations(session: nox.Session) -> None:
 @nox.session(name="live-integrations")
 def live_integrations(session: nox.Session) -> None:
     """The same adapters and clients on real servers; vLLM is installed the first time."""
-    session.install("-e", ".[simulator,langchain,llama-index,haystack]", *BESIDE)
+    session.install("-e", ".[simulator,langchain,llama-index,haystack,ray]", *BESIDE)
     session.run("pytest", "tests/integrations/live", "--durations=5", *session.posargs)
 
 

@@ -4,7 +4,7 @@ VLLM_BASE_URL=http://gpu1:8000,http://gpu2:8000 python ray_embed.py [FOLDER]
 
 gpu1, gpu2: vllm serve BAAI/bge-m3 --runner pooling
 Needs the extra `ray`. In a cluster: RAY_ADDRESS=auto, a folder that all nodes see, such as
-s3://bucket/vectors, and addresses that they can reach.
+s3://bucket/vectors, and addresses that they can reach. Ray adds to what is in the folder.
 """
 
 import json

@@ -7,22 +7,35 @@ gpu2: vllm serve BAAI/bge-reranker-v2-m3 --runner pooling
 """
 
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 from vllm_modalities import Client
 
+
+def paragraphs(folder: Path) -> Iterator[dict[str, str]]:
+    """Those of all texts, each under the heading that it stands under."""
+    for file in sorted([*folder.rglob("*.md"), *folder.rglob("*.txt")]):
+        heading = ""
+        for paragraph in file.read_text("utf-8", errors="replace").split("\n\n"):
+            text = " ".join(paragraph.split())
+            if text.startswith("#"):
+                heading = text.lstrip("# ")
+            elif text:
+                yield {"file": str(file.relative_to(folder)), "heading": heading, "text": text}
+
+
+if len(sys.argv) != 3:
+    sys.exit(__doc__)
 folder, question = Path(sys.argv[1]), sys.argv[2]
-paragraphs = [
-    {"file": file.name, "text": text}
-    for file in sorted([*folder.rglob("*.md"), *folder.rglob("*.txt")])
-    for text in map(str.strip, file.read_text("utf-8").split("\n\n"))
-    if text
-]
+library = list(paragraphs(folder))
+if not library:
+    sys.exit(f"There is no .md or .txt file with words in {folder}.")
 
 with Client() as client:
-    library = client.embed([one["text"] for one in paragraphs])
-    places, _ = library.nearest(client.embed(question), k=20)
-    near = [paragraphs[place] for place in places[0]]
+    vectors = client.embed([f"{one['heading']}\n{one['text']}".strip() for one in library])
+    places, _ = vectors.nearest(client.embed(question), k=20)
+    near = [library[place] for place in places[0]]
     best = client.rerank(question, near, key="text", top_n=3)
 
 for found in best:

@@ -11,6 +11,8 @@ from pathlib import Path
 
 from vllm_modalities import Client, Segment
 
+if len(sys.argv) < 2:
+    sys.exit(__doc__)
 video = Path(sys.argv[1])
 language = sys.argv[2] if len(sys.argv) > 2 else None
 

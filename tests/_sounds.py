@@ -33,12 +33,14 @@ def written(
     return file.getvalue()
 
 
-def contained(kind: str, codec: str, form: str = "fltp") -> bytes:
+def contained(
+    kind: str, codec: str, form: str = "fltp", *, samples: Any = SPEECH, rate: int = RATE
+) -> bytes:
     file = io.BytesIO()
     with av.open(file, "w", format=kind) as container:
         track = container.add_stream(codec, rate=48_000, layout="mono")
-        frame = av.AudioFrame.from_ndarray(SPEECH[np.newaxis], "fltp", "mono")
-        frame.sample_rate = RATE
+        frame = av.AudioFrame.from_ndarray(samples[np.newaxis], "fltp", "mono")
+        frame.sample_rate = rate
         resampler = av.AudioResampler(form, "mono", 48_000, track.frame_size or 1024)
         for ready in [*resampler.resample(frame), *resampler.resample(None)]:
             container.mux(track.encode(ready))

@@ -128,5 +128,7 @@ def _words(model: str, fault: Any) -> str:
         )
     if fault["type"] == "missing":
         return f"{model} needs {name!r}"
+    if fault["type"] in ("too_short", "string_too_short") and not fault["input"]:
+        return f"{name} must not be empty"
     got = repr(fault["input"])
     return f"{name}: {fault['msg']}, got {got if len(got) <= 60 else got[:57] + '...'}"

@@ -73,13 +73,29 @@ def test_a_folder_is_searched_and_the_best_paragraphs_come_first(
 ) -> None:
     (tmp_path / "notes").mkdir()
     (tmp_path / "notes" / "trains.md").write_text(
-        "# Trains\n\nThe train to Berlin leaves at nine.\n"
+        "# Trains\n\nThe train to Berlin\nleaves at nine.\n"
     )
     (tmp_path / "notes" / "food.txt").write_text("Bread needs yeast.\n\nTea needs water.\n")
     printed = run("search_folder", tmp_path, servers.urls, "notes", "When does the train leave?")
     best, *others = printed.splitlines()
     assert re.fullmatch(r"\d\.\d{3}  trains\.md: The train to Berlin leaves at nine\.", best)
     assert len(others) == 2
+
+
+@pytest.mark.parametrize("name", ["pdf_archive", "search_folder", "video_subtitles"])
+def test_an_example_without_its_input_says_how_it_is_run(name: str, tmp_path: Path) -> None:
+    ran = subprocess.run(
+        [sys.executable, str(EXAMPLES / f"{name}.py")],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        check=False,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert (ran.returncode, ran.stdout) == (1, "")
+    assert f"python {name}.py " in ran.stderr
+    assert "Traceback" not in ran.stderr
 
 
 def test_a_video_gets_subtitles_beside_it(servers: Simulator, tmp_path: Path) -> None:
@@ -104,7 +120,11 @@ def test_an_archive_becomes_markdown_and_no_page_is_read_twice(
 
     before = pages_asked()
     printed = run("pdf_archive", tmp_path, servers.urls, "archive", "read")
-    for told in ("a.pdf: 3 pages in", "b.pdf: 2 pages in", "bad.pdf', a PDF, is damaged"):
+    for told in (
+        "a.pdf: 3 of 3 pages are whole, in",
+        "b.pdf: 2 of 2 ",
+        "bad.pdf: the page could not be",
+    ):
         assert told in printed
     for name in ("a", "old/b"):
         assert "A simulated page" in (tmp_path / "read" / name / "document.md").read_text("utf-8")

@@ -75,7 +75,7 @@ def status_of(failures: Iterable[Failure], *, some: bool) -> int:
     return WRONG if wrong and not some else MISSING
 
 
-def _warn(message: Warning | str, *_: object) -> None:
+def _warn(message: Warning | str, *_: object, **__: object) -> None:
     """Say what is doubtful, and not where in this program that was found."""
     console(stderr=True).print(Text(printable(str(message)), style="yellow"))
 
