@@ -22,6 +22,7 @@ _STYLE = f"""
 .vm-r ul{{margin:.3em 0;padding-left:1.2em;list-style:"⚠ "}}
 .vm-r table{{border-collapse:collapse;margin:.4em 0;color:inherit;table-layout:auto}}
 .vm-r tr,.vm-r tr:hover{{background:none}}
+.vm-r .heat tbody tr:nth-child(n){{background:none}}
 .vm-r td,.vm-r th{{padding:.2em .7em;border:0;border-bottom:1px solid {_FAINT};text-align:left;
 vertical-align:top;max-width:60em;overflow-wrap:anywhere;white-space:normal}}
 .vm-r th{{font-weight:600;opacity:.75;white-space:nowrap}}
@@ -31,7 +32,7 @@ vertical-align:top;max-width:60em;overflow-wrap:anywhere;white-space:normal}}
 .vm-r .heat td{{padding:.25em .4em;border:1px solid transparent;background-clip:padding-box;
 background-color:color-mix(in srgb,#2f7de1 var(--m),transparent)}}
 .vm-r .heat .minus{{background-color:color-mix(in srgb,#e0622f var(--m),transparent)}}
-.vm-r .heat th{{border:0}}
+.vm-r .heat th{{border:0;padding:.25em .4em}}
 """.replace("\n", "")
 
 
@@ -41,6 +42,11 @@ def framed(head: str, *parts: str, warnings: Sequence[str] = ()) -> str:
     doubts = f"<ul>{told}</ul>" if told else ""
     words = f"<p>{html.escape(head)}</p>{doubts}"
     return f'<div class="vm-r"><style>{_STYLE}</style>{words}{"".join(parts)}</div>'
+
+
+def paragraph(text: str) -> str:
+    """Words by themselves."""
+    return f"<p>{html.escape(text)}</p>"
 
 
 def table(
@@ -90,8 +96,8 @@ def _heat(row: Sequence[float], largest: float) -> Iterator[str]:
 
 
 def number(value: float, digits: int = 3) -> str:
-    """A number in words; one that is none, since it failed, is a dash."""
-    return f"{value:.{digits}f}" if math.isfinite(value) else "–"
+    """A number in words, zero without a sign; one that is none, since it failed, is a dash."""
+    return f"{round(value, digits) + 0.0:.{digits}f}" if math.isfinite(value) else "–"
 
 
 def parts(scores: Sequence[float]) -> list[float]:

@@ -109,6 +109,11 @@ def test_a_matrix_of_scores_is_a_map_and_pairs_are_bars() -> None:
     assert pairs.bars == [50.0, 0.0]
 
 
+def test_what_rounds_to_zero_has_no_sign() -> None:
+    page = Shown(Scores(np.array([[-0.001, -0.006]], np.float32)))
+    assert page.rows[1][1:] == ["0.00", "-0.01"]
+
+
 def test_a_class_stands_with_how_likely_it_is() -> None:
     probs = np.array([[0.25, 0.75], [np.nan, np.nan]], np.float32)
     shown = Shown(Classification(("yes", None), probs, "m", warnings=("a doubt",)))

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from .._html import framed, table
+from .._html import framed, paragraph, table
 from .subtitles import cues
 
 if TYPE_CHECKING:
@@ -62,13 +62,16 @@ def save(transcript: Transcript, path: Path) -> None:
 
 
 def notebook(transcript: Transcript) -> str:
-    """HTML: a row a segment, with its times and who speaks."""
+    """HTML: a row a segment, with its times and who speaks; the words where nothing is timed."""
     rows = (
         (_clock(segment.start), _clock(segment.end), segment.speaker or "", segment.text)
         for segment in transcript.segments
     )
     headings = ("from", "to", "speaker", "words")
-    shown = table(headings, rows, len(transcript.segments), most=SHOWN)
+    if transcript.segments:
+        shown = table(headings, rows, len(transcript.segments), most=SHOWN)
+    else:
+        shown = paragraph(transcript.text)
     return framed(repr(transcript), shown, warnings=transcript.warnings)
 
 

@@ -17,7 +17,7 @@ from typing import Any, TypeAlias
 
 import pyarrow as pa
 
-from .._context import Context
+from .._context import Context, Target
 from .._flow import Flow, Together, Work
 from .._inputs import at_least, invalid
 from .._many import Streak, is_shared
@@ -35,6 +35,7 @@ MOST_WARNINGS = 20  # different ones that a report has
 
 
 Run: TypeAlias = Callable[[Context, Any, Sequence[int]], Flow[Outcome]]
+Find: TypeAlias = Callable[[Context, type[RequestModel], str | None], Flow[Target]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,6 +50,7 @@ class Task:
         adds: Names of the columns that it adds.
         options: All that changes what comes of a row.
         parts: The column of values with `failures`, if there is one.
+        find: Finds servers that take a `request`, or do without.
     """
 
     request: type[RequestModel]
@@ -58,6 +60,7 @@ class Task:
     adds: tuple[str, ...]
     options: Mapping[str, Any]
     parts: str | None = None
+    find: Find = Context.find
 
 
 def job(
@@ -81,7 +84,7 @@ def job(
     twice = [name for name in task.adds if name in table.schema.names]
     if twice:
         raise invalid("into", f"the input has a column {twice[0]!r} already; give another name")
-    target = yield from context.find(task.request, model)
+    target = yield from task.find(context, task.request, model)
     identity = {"input": table.identity(), "model": target.model, "shard_rows": shard_rows}
     identity |= task.options
     state = yield from Work(partial(State, Path(out), identity, table.rows, shard_rows))

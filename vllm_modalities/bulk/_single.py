@@ -14,7 +14,7 @@ from .._many import Failure
 from .._wire import RequestModel
 from ..errors import BadRequestError, MediaError
 from ._columns import missing
-from ._job import Task
+from ._job import Find, Task
 from ._shards import Outcome
 from ._tables import Table
 
@@ -33,6 +33,7 @@ def one_at_a_time(
     opened: Callable[[], Table],
     options: Mapping[str, Any],
     tidy: Callable[[int], object] = lambda _: None,
+    find: Find = Context.find,
 ) -> Task:
     """The task that does each row by itself.
 
@@ -43,7 +44,7 @@ def one_at_a_time(
             again.
         fields: Their types.
         do: Given the row's number and values.
-        request, opened, options: As for `Task`; `options` without `into`.
+        request, find, opened, options: As for `Task`; `options` without `into`.
         tidy: Called with the row's number when it need not be tried again.
     """
     kind = pa.struct({**fields, "failures": TEXTS})
@@ -72,6 +73,7 @@ def one_at_a_time(
         adds=(into,),
         options={**options, "into": into},
         parts=into,
+        find=find,
     )
 
 

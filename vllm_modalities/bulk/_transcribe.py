@@ -14,6 +14,7 @@ from .._context import Context
 from .._flow import Flow
 from .._progress import Progress
 from .._sniff import RECORDINGS
+from ..endpoints._chat_speech import hearing
 from ..endpoints._hearing import cut_in
 from ..endpoints._recording import Timestamps
 from ..endpoints.transcribe import TranscriptionRequest, hotwords_of
@@ -103,6 +104,7 @@ def transcribe(
         TRANSCRIPT,
         do,
         request=TranscriptionRequest,
+        find=hearing,
         opened=partial(paths_in, source, column, RECORDINGS),
         options={"job": "transcribe", "column": column, **options},
         tidy=partial(tidy, out),

@@ -13,7 +13,7 @@ from rich.text import Text
 from .. import Client
 from .._printable import printable
 from ._ending import MISSING, WrongUsage
-from ._shown import console, print_json
+from ._shown import console, print_json, warn
 
 if TYPE_CHECKING:
     from ..bulk import BulkReport
@@ -60,7 +60,7 @@ def run(
         progress = True if sys.stderr.isatty() else None
         report: BulkReport = getattr(bulk, job)(client, files, progress=progress, **options)
     for warning in report.warnings:
-        errors.print(Text(printable(warning), style="yellow"))
+        warn(warning)
     if report.failed:
         where = printable(f"see {report.out / '_failed.jsonl'}")
         errors.print(Text.assemble((f"{report.failed:,} failed", "red"), f": {where}"))
@@ -83,6 +83,9 @@ def check_alone(others: Mapping[str, object]) -> None:
 
 def _summary(report: BulkReport) -> str:
     said = f"{report.done:,} of {report.rows:,} rows are in {report.out}"
+    if report.found == report.rows:
+        return f"{said}, all of them from before."
     if report.found:
         said += f", {report.found:,} of them from before"
-    return f"{said}; {report.rows_per_second:,.0f} rows a second, {report.seconds:,.0f} s."
+    took = f"{report.seconds:,.{0 if report.seconds >= 10 else 1}f} s"
+    return f"{said}; {report.rows_per_second:,.0f} rows a second, {took}."

@@ -14,7 +14,7 @@ from typer.core import TyperGroup
 
 from .. import InvalidRequestError, VLLMModalitiesError
 from .._printable import printable
-from ._shown import console, named
+from ._shown import console, named, said, warn
 
 STATUSES = (
     "Exit status: 0, all is there; 1, something that was asked for failed or is not there whole,"
@@ -45,6 +45,7 @@ class Commands(TyperGroup):
         sys.exit(status)
 
     def invoke(self, ctx: Any) -> Any:
+        said.clear()
         try:
             with warnings.catch_warnings():
                 warnings.showwarning = _warn
@@ -62,22 +63,20 @@ class Commands(TyperGroup):
 
 
 def status_of(failures: Iterable[Failure], *, some: bool) -> int:
-    """The exit status.
+    """The exit status of what failed.
 
     Args:
-        failures: What went wrong.
+        failures: What went wrong, one thing or more.
         some: Whether anything was done.
     """
-    failed = list(failures)
-    if not failed:
-        return 0
-    wrong = all(isinstance(one, InvalidRequestError) for one in failed)
+    wrong = all(isinstance(one, InvalidRequestError) for one in failures)
     return WRONG if wrong and not some else MISSING
 
 
 def _warn(message: Warning | str, *_: object, **__: object) -> None:
     """Say what is doubtful, and not where in this program that was found."""
-    console(stderr=True).print(Text(printable(str(message)), style="yellow"))
+    warn(str(message))
+    said.append(str(message))
 
 
 def _tell(error: typer.TyperException) -> None:

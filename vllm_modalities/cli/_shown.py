@@ -28,6 +28,8 @@ Version = Annotated[
 
 COLOURS = {"ok": "green", "fault": "red", "error": "red", "doubt": "yellow", "warning": "yellow"}
 
+said: list[str] = []  # by Python's warnings, in this command
+
 
 class _Output(Console):
     """Whose reader may leave: rich would end the process by itself."""
@@ -38,7 +40,7 @@ class _Output(Console):
 
 def console(*, stderr: bool = False) -> Console:
     """Where to print: lines fit the terminal, and elsewhere are as long as they are."""
-    made = _Output(stderr=stderr)
+    made = _Output(stderr=stderr, highlight=False)  # or rich colours numbers and paths
     made.soft_wrap = not made.is_terminal
     return made
 
@@ -47,7 +49,7 @@ def print_table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     """Print a table; where output is no terminal, a line a row, with tabs between its cells."""
     out = console()
     if out.is_terminal:
-        out.print(table(headings, rows), highlight=False)
+        out.print(table(headings, rows))
         return
     for row in rows:
         typer.echo("\t".join(printable(" ".join(cell.split())) for cell in row))
@@ -64,6 +66,12 @@ def table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:
 def print_json(values: Any) -> None:
     """Print JSON that a terminal does not obey."""
     typer.echo(printable(json.dumps(values, ensure_ascii=False, indent=2)))
+
+
+def warn(doubt: str) -> None:
+    """Say what is doubtful, unless it was said while it was found, of all inputs together."""
+    if not any(known in doubt for known in said):
+        console(stderr=True).print(Text(printable(doubt), style="yellow"))
 
 
 def named(error: Exception, where: str = "") -> Text:

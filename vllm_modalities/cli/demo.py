@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 import typer
 from rich.console import Console, RenderableType
-from rich.table import Table
+from rich.table import Column, Table
 from rich.text import Text
 
 from .. import Client, UnsupportedTaskError
@@ -40,7 +40,7 @@ def embed(client: Client) -> Shown:
     sentences = json.loads((ASSETS / "questions.json").read_text("utf-8"))["sentences"]
     embeddings = client.embed(sentences)
     closeness = embeddings.similarity(embeddings)
-    table = Table("", "sentence", *(str(n) for n in range(1, len(sentences) + 1)))
+    table = _table("", "sentence", *(str(n) for n in range(1, len(sentences) + 1)))
     for number, (sentence, row) in enumerate(zip(sentences, closeness, strict=True), 1):
         cells = (Text(f"{x:.2f}", style="bold" if x >= 0.5 else "dim") for x in row)
         _add(table, str(number), sentence, *cells)
@@ -51,9 +51,7 @@ def embed(client: Client) -> Shown:
 def rerank(client: Client) -> Shown:
     question = json.loads((ASSETS / "questions.json").read_text("utf-8"))["rerank"]
     ranking = client.rerank(question["query"], question["documents"])
-    table = Table(
-        "rank", "score", "document", title=Text(f"“{question['query']}”"), title_justify="left"
-    )
+    table = _table("rank", "score", "document", title=f"“{question['query']}”")
     for rank, found in enumerate(ranking, 1):
         _add(table, str(rank), f"{found.score:.3f}", found.document)
     note = f"ranked by {ranking.model}, a {ranking.score_type}"
@@ -69,7 +67,7 @@ def rerank_by_embedder(client: Client) -> Shown:
 
 def transcribe(client: Client) -> Shown:
     clips = json.loads((ASSETS / "speech.json").read_text("utf-8"))
-    table = Table("recording", "s", "spoken", "written down")
+    table = _table("recording", "s", "spoken", "written down")
     values, model = {}, None
     for name, clip in clips.items():
         heard = client.transcribe(ASSETS / name, language=clip["language"])
@@ -81,7 +79,7 @@ def transcribe(client: Client) -> Shown:
 def ocr(client: Client) -> Shown:
     document = client.ocr(ASSETS / "invoice.png", max_tokens=120)
     page = document.pages[0]
-    table = Table("what", "found", show_header=False)
+    table = _table("what", "found", show_header=False)
     _add(table, "page", f"invoice.png, {page.width} x {page.height} pixels")
     _add(table, "blocks", str(len(page.blocks)))
     _add(table, "markdown", _brief(document.markdown))
@@ -153,7 +151,7 @@ def _results(
 
 
 def _who(client: Client) -> Table:
-    table = Table("server", "vLLM", "model", "does", title="client.servers()", title_justify="left")
+    table = _table("server", "vLLM", "model", "does", title="client.servers()")
     for server in client.servers():
         models = ", ".join(model.id for model in server.models)
         _add(
@@ -212,7 +210,14 @@ def _print(out: Console, shown: RenderableType) -> None:
     """Print what a job gave; a table off a terminal has no lines around its cells."""
     if isinstance(shown, Table) and not out.is_terminal:
         shown.box = None
-    out.print(shown, highlight=False, soft_wrap=False)
+    out.print(shown, soft_wrap=False)
+
+
+def _table(*headings: str, title: str | None = None, show_header: bool = True) -> Table:
+    """A table whose cells wrap and are never cut."""
+    columns = (Column(heading, overflow="fold") for heading in headings)
+    name = None if title is None else Text(title)
+    return Table(*columns, title=name, title_justify="left", show_header=show_header)
 
 
 def _add(table: Table, *cells: str | Text) -> None:

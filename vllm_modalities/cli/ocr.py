@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import typer
-from rich.text import Text
 
 from .. import Client, Document, VLLMModalitiesError
 from .._many import is_shared
@@ -19,7 +18,7 @@ from ..documents.lacking import lacking
 from ._bulk import Column, Table, check_alone, run
 from ._ending import FAILURES, MISSING, Failure, WrongUsage, status_of
 from ._files import files_of
-from ._shown import AsJSON, BaseURL, Model, console, named, print_json
+from ._shown import AsJSON, BaseURL, Model, console, named, print_json, warn
 
 
 def ocr(
@@ -123,7 +122,7 @@ def _each(
                 break
             continue
         for warning in document.warnings:
-            errors.print(Text(printable(f"{path}: {warning}"), style="yellow"))
+            warn(f"{path}: {warning}")
         show(document, folder)
     return documents, failures
 

@@ -10,11 +10,10 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.text import Text
 
 from .. import Client
 from ._ending import MISSING, WrongUsage
-from ._shown import AsJSON, BaseURL, Model, console, print_json, print_table
+from ._shown import AsJSON, BaseURL, Model, console, named, print_json, print_table, warn
 
 PICTURES = {".png", ".jpg", ".jpeg", ".webp", ".gif", ".bmp", ".tif", ".tiff"}
 WIDTH = 100  # characters of a document that the table shows
@@ -118,9 +117,9 @@ def _show(
     with Client(base_url) as client:
         found, scored = run(client, lines)
     for warning in found.warnings:
-        errors.print(Text(warning, style="yellow"))
+        warn(warning)
     for place, failure in found.failures:
-        errors.print(Text.assemble((lines[place].where, "red"), f": {failure}"))
+        errors.print(named(failure, f"{lines[place].where}: "))
     if as_json:
         print_json(_values(found, scored))
     else:

@@ -11,7 +11,6 @@ from typing import Annotated, Any
 
 import typer
 from rich.progress import Progress
-from rich.text import Text
 
 from .. import Client, Transcript
 from .._printable import printable
@@ -20,7 +19,7 @@ from ..endpoints._hearing import cut_in
 from ._bulk import Column, Table, check_alone, run
 from ._ending import FAILURES, MISSING, Failure, WrongUsage, status_of
 from ._files import files_of
-from ._shown import AsJSON, BaseURL, Model, console, named, print_json
+from ._shown import AsJSON, BaseURL, Model, console, named, print_json, warn
 
 AT_ONCE = 4  # recordings that are read and sent side by side
 
@@ -149,7 +148,7 @@ def _told(outcomes: Mapping[Path, Transcript | Failure]) -> list[Failure]:
     for path, found in outcomes.items():
         if isinstance(found, Transcript):
             for warning in found.warnings:
-                errors.print(Text(printable(f"{path}: {warning}"), style="yellow"))
+                warn(f"{path}: {warning}")
             failed: list[Failure] = [error for _, error in found.failures]
         else:
             failed = [found]

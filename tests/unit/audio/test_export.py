@@ -86,6 +86,12 @@ def test_a_notebook_shows_times_speakers_words_and_warnings() -> None:
         assert word in cells.words
 
 
+def test_words_that_are_not_timed_are_shown_as_they_are() -> None:
+    page = Transcript("Fish & chips.")._repr_html_()
+    assert "<p>Fish &amp; chips.</p>" in page
+    assert "<table" not in page
+
+
 def test_of_a_long_transcript_a_notebook_shows_the_beginning() -> None:
     long = Transcript("", tuple(Segment(i, i + 1, f"word{i}") for i in range(300)))
     shown = long._repr_html_()

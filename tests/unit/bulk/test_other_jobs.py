@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 import soundfile
 from _bulk_jobs import blocking, failed_in, names_in, refusing, rows_in, run
-from _script import FakeVLLM, status
+from _script import FakeVLLM, edited, status
 from PIL import Image
 from pyarrow import parquet
 
@@ -61,7 +61,9 @@ def test_each_row_s_documents_are_ranked_by_its_query(talk, ranker, hits, tmp_pa
     out = tmp_path / "out"
     options = {"out": out, "query": "q", "documents": "texts"}
     report = run(talk(ranker), bulk.rerank, hits, **options)
-    assert (report.rows, report.failed) == (4, 2)
+    assert (report.rows, report.failed, report.partial) == (4, 2, 1)
+    again = run(talk(ranker), bulk.rerank, hits, **options)
+    assert (again.found, again.failed, again.partial) == (4, 2, 1)
     first, second = rows_in(out)
     assert first == {
         "q": "a",
@@ -152,6 +154,33 @@ def test_a_folder_of_documents_becomes_a_table_of_markdown(talk, eye, tmp_path) 
     assert names_in(out) == {"part-00000.parquet", "_job.journal"}
 
 
+def test_a_document_of_which_pages_are_cut_or_not_there_is_told_as_partial(
+    talk, eye, tmp_path
+) -> None:
+    Image.new("RGB", (40, 30)).save(tmp_path / "a.png")
+    eye.always(
+        "/v1/chat/completions", edited(lambda one: one["choices"][0].update(finish_reason="length"))
+    )
+    out = tmp_path / "out"
+    report = run(talk(eye), bulk.ocr, tmp_path / "a.png", out=out, pages="1-3", max_tokens=50)
+    assert (report.failed, report.partial) == (0, 1)
+    failures = rows_in(out)[0]["document"]["failures"]
+    assert failures == ["page 1 is not whole ('length')", "there is no page 3"]
+
+
+def test_a_recording_whose_text_is_cut_is_told_as_partial(talk, tmp_path) -> None:
+    soundfile.write(tmp_path / "a.wav", SPOKEN, 16_000)
+    ear = FakeVLLM("chat", model="ultravox-v0_5", says="One.")
+    ear.always(
+        "/v1/chat/completions", edited(lambda one: one["choices"][0].update(finish_reason="length"))
+    )
+    out = tmp_path / "out"
+    report = run(talk(ear), bulk.transcribe, tmp_path / "a.wav", out=out)
+    assert (report.failed, report.partial) == (0, 1)
+    (said,) = rows_in(out)[0]["transcript"]["failures"]
+    assert "the text is cut: the model did not end it by itself ('length')" in said
+
+
 @pytest.mark.parametrize(("code", "kept"), [(400, True), (500, False)])
 def test_a_page_that_is_refused_is_told_beside_the_others_and_one_that_fails_is_tried_again(
     eye, tmp_path, monkeypatch, code, kept
@@ -163,7 +192,7 @@ def test_a_page_that_is_refused_is_told_beside_the_others_and_one_that_fails_is_
     talker = blocking(eye, max_concurrency=1)
     eye.once("/v1/chat/completions", lambda answer: answer, status(code))
     report = run(talker, bulk.ocr, file, out=out, max_tokens=50, repair=False)
-    assert report.failed == (0 if kept else 1)
+    assert (report.failed, report.partial) == ((0, 1) if kept else (1, 0))
     if kept:
         document = rows_in(out)[0]["document"]
         assert document["pages"] == ["# A page", "", "# A page"]

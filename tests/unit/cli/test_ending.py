@@ -77,8 +77,8 @@ DONE = {
 }
 LACKING = {
     "embed": (("embed", "holes.parquet", *EMBED), "1 failed: see out/_failed.jsonl"),
-    "rerank": (("rerank", "What rises?", "long.txt"), "long.txt:2: HTTP 400"),
-    "score": (("score", "What rises?", "notes.txt"), ": HTTP 400"),
+    "rerank": (("rerank", "What rises?", "long.txt"), "long.txt:2: BadRequestError: HTTP 400"),
+    "score": (("score", "What rises?", "notes.txt"), ": BadRequestError: HTTP 400"),
     "rerank-table": (("rerank-table", "odd.jsonl", *RANK), "1 lack a part"),
     "ocr, one of two": (("ocr", "bad.png", "page.png"), "bad.png: MediaError"),
     "ocr, a page that is not there": (

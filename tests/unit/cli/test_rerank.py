@@ -89,7 +89,7 @@ def test_a_document_that_fails_is_named_and_the_others_are_shown(server, tmp_pat
     file.write_text("alpha\nbad\ngamma\n", "utf-8")
     done = run(command, "q", str(file), "--json")
     assert done.exit_code == 1
-    assert f"{file}:2: HTTP 400: too long" in done.stderr.replace("\n", "")
+    assert f"{file}:2: BadRequestError: HTTP 400: too long" in done.stderr.replace("\n", "")
     assert len(json.loads(done.stdout)["documents"]) == 2
 
 

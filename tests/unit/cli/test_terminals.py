@@ -60,13 +60,14 @@ def test_where_output_is_no_terminal_it_is_plain(urls: str, name: str) -> None:
 
 
 @pytest.mark.usefixtures("files")
-@pytest.mark.parametrize("columns", [80, 120])
+@pytest.mark.parametrize("columns", [60, 80, 120])
 @pytest.mark.parametrize("name", TABLES)
 def test_a_table_fits_the_terminal(urls: str, name: str, columns: int) -> None:
     done = run(urls, name, COLUMNS=str(columns), FORCE_COLOR="1")
     lines = ESCAPE.sub("", done.stdout).split("\nPut right:")[0].splitlines()
     assert any(DRAWN.search(line) for line in lines)
     assert max(map(cell_len, lines)) <= columns
+    assert not any(re.search(r"http://\S*…|speech-\S*…", line) for line in lines)
 
 
 @pytest.mark.usefixtures("files")

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import soundfile
-from _script import FakeVLLM, body, status
+from _script import FakeVLLM, body, edited, status
 from typer.testing import CliRunner
 
 from vllm_modalities import cli
@@ -106,6 +106,19 @@ def test_warnings_name_the_recording(server, talks) -> None:
     done = run(talks)
     assert done.exit_code == 0
     assert f"{talks}/a.wav: 0.0 to 0.2 s: 1 of 1 segments" in done.stderr
+
+
+def test_a_text_that_is_cut_is_not_all_that_was_asked_for(server, talks) -> None:
+    server.task, server.models[0] = "chat", {"id": "ultravox-v0_5"}
+    server.routes = ("/v1/chat/completions",)
+    server.says = "One."
+    assert run(talks / "a.wav").exit_code == 0
+    server.always(
+        "/v1/chat/completions", edited(lambda one: one["choices"][0].update(finish_reason="length"))
+    )
+    done = run(talks / "a.wav")
+    assert (done.exit_code, done.stdout) == (1, "One.\n")
+    assert "the text is cut" in done.stderr
 
 
 def test_one_recording_that_fails_leaves_the_others(server, talks) -> None:

@@ -32,6 +32,19 @@ def refusals(request, **known) -> dict[str, str]:
     return {finding.code: finding.message for finding in found if finding.severity == "error"}
 
 
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (lambda: RerankRequest(query="q", documents=()), "documents must not be empty"),
+        (lambda: RerankRequest(query="", documents=("a",)), "query must not be empty"),
+    ],
+)
+def test_what_is_empty_is_refused_in_plain_words(make, words) -> None:
+    with pytest.raises(InvalidRequestError) as caught:
+        make()
+    assert words in str(caught.value)
+
+
 @CHAT
 @pytest.mark.parametrize(
     ("given", "texts", "longest"),
