@@ -160,3 +160,17 @@ def test_without_pyarrow_the_extra_is_named(tmp_path, monkeypatch) -> None:
     done = invoked("embed", "x", "--column", "text", "--out", tmp_path)
     assert done.exit_code == 1
     assert "pip install 'vllm-modalities[bulk]'" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("found", "seconds", "words"),
+    [
+        (0, 2.04, "; 490 rows a second, 2.0 s."),
+        (4, 12.0, ", 4 of them from before; 83 rows a second, 12 s."),
+        (1000, 0.1, ", all of them from before."),
+    ],
+)
+def test_the_end_tells_how_many_and_how_fast(found: int, seconds: float, words: str) -> None:
+    module = importlib.import_module("vllm_modalities.cli._bulk")
+    report = BulkReport(Path("out"), 1000, failed=1, partial=0, found=found, seconds=seconds)
+    assert module._summary(report) == f"999 of 1,000 rows are in out{words}"
