@@ -88,3 +88,10 @@ def test_no_heading_is_broken_and_bars_are_as_long_as_they_say(seen: tuple[Page,
     assert max(heights) <= 30
     widths = page.eval_on_selector_all(".vm-r .bar i", "all => all.map(e => e.clientWidth)")
     assert widths[0] > widths[1] > widths[2] >= 0
+
+
+def test_a_heat_map_has_no_colour_but_that_of_its_numbers(seen: tuple[Page, str]) -> None:
+    """A notebook's own stripes would be taken for numbers."""
+    page, _ = seen
+    colours = "all => all.map(e => getComputedStyle(e).backgroundColor)"
+    assert set(page.eval_on_selector_all(".vm-r .heat tr", colours)) == {"rgba(0, 0, 0, 0)"}
