@@ -382,6 +382,23 @@ class FakeVLLM:
         data = [{"index": i, "object": "pooling", "data": row} for i, row in enumerate(rows)]
         return same({"model": self.model, "data": data, "usage": usage})
 
+    def _embed_tokens(self, asked: dict[str, Any]) -> Answer:
+        """What `/pooling` gives, as JSON alone, or the mean of each chunk (0.33.0)."""
+        if (form := asked.get("encoding_format", "float")) != "float":
+            return refusal(f"1 validation error: {{'msg': \"Input should be 'float'\", {form!r}}}")
+        answer = self._pool(asked)
+        if answer.status != 200:
+            return answer
+        size = asked.get("late_chunking_params", {}).get("chunk_size", 1)
+
+        def chunked(found: Any) -> None:
+            for row in found["data"]:
+                vectors = row.pop("data")
+                parts = [vectors[at : at + size] for at in range(0, len(vectors), size)]
+                row["embedding"] = [np.mean(part, axis=0).tolist() for part in parts]
+
+        return edited(chunked)(answer)
+
     def _classify(self, asked: dict[str, Any]) -> Answer:
         """The probability of "yes" is the text's score."""
         texts = list(map(str, self._inputs(asked)))
@@ -397,6 +414,8 @@ class FakeVLLM:
         return same({"model": self.model, "data": data[::-1], "usage": usage})
 
     def _embed(self, asked: dict[str, Any]) -> Answer:
+        if self.task == "late-interaction":
+            return self._embed_tokens(asked)
         texts = [words_of(given) for given in _listed(asked)]
         size = asked.get("dimensions")
         refused = (None if size is None else self._size_refused(size)) or next(

@@ -15,6 +15,7 @@ from ._retry import is_transient, policy
 from .errors import (
     APIStatusError,
     AuthenticationError,
+    BadRequestError,
     Finding,
     InternalServerError,
     NotFoundError,
@@ -31,6 +32,10 @@ if TYPE_CHECKING:
 
 # Asks one server, within so many seconds.
 Ask = Callable[["Replica", float], Flow[Response]]
+
+# vLLM 0.33.0 vllm/entrypoints/pooling/token_embed/protocol.py, `encoding_format`; other models have
+# more formats.
+ONE_FORMAT = "Input should be 'float'\""
 
 # It is told who answered what and what is tried again; never a key, nor what was sent or answered.
 log = logging.getLogger(__name__.partition(".")[0])
@@ -193,7 +198,7 @@ def _spelled(
             if not _is_missing_route(error, body):
                 raise
             replica.lacks(path)
-        except InternalServerError as error:
+        except (BadRequestError, InternalServerError) as error:
             if not _is_missing_task(error):
                 raise
             replica.lacks(body.TASK)
@@ -213,9 +218,15 @@ def _paths(replica: Replica, body: RequestModel) -> Iterator[str]:
             yield path
 
 
-def _is_missing_task(error: InternalServerError) -> bool:
-    """Other 501s are about one request, such as "Only base64 data URLs are supported for now."."""
-    return error.status_code == 501 and "does not support" in error.message
+def _is_missing_task(error: APIStatusError) -> bool:
+    """Whether the model is another one than the route is for.
+
+    Other 501s are about one request, such as "Only base64 data URLs are supported for now.". From
+    vLLM 0.33.0 on a model with a vector a token takes /v1/embeddings, in no format but one.
+    """
+    if error.status_code == 501:
+        return "does not support" in error.message
+    return ONE_FORMAT in error.message
 
 
 def _is_missing_route(error: APIStatusError, body: RequestModel) -> bool:

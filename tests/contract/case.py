@@ -10,7 +10,7 @@ from typing import Any
 from contract.assets import ASSETS, seconds
 from contract.seen import Observe, Seen, answered
 
-import vllm_modalities.client  # noqa: F401 - defines the request models
+import vllm_modalities.client  # defines the request models
 from vllm_modalities._wire import TASKS, RequestModel
 from vllm_modalities.simulator._recordings import Asked
 
@@ -75,9 +75,12 @@ def sends(kind: type[RequestModel], fields: Mapping[str, Any], **beside: Any) ->
 
 
 def kind_of(path: str) -> type[RequestModel] | None:
-    """The request model whose first route this is."""
+    """The public request model whose first route this is, not one that is made from it."""
     kinds = (kind for kinds in TASKS.values() for kind in kinds)
-    return next((kind for kind in kinds if kind.PATHS[0] == path), None)
+    found = [
+        kind for kind in kinds if kind.PATHS[0] == path and kind.__name__ in vllm_modalities.__all__
+    ]
+    return min(found, key=lambda kind: len(kind.__mro__), default=None)
 
 
 SAME: Any = object()

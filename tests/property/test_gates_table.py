@@ -24,12 +24,14 @@ for module in pkgutil.iter_modules(endpoints.__path__, f"{endpoints.__name__}.")
 VERSIONS = Path(__file__).parents[2] / "docs" / "versions.md"
 JUDGING = (Action.REFUSE, Action.DEFECT, Action.NOTE)
 MESSAGE = {"role": "user", "content": "hello"}
+CHUNKS = {"chunk_size": 2}
 LANGUAGE = {"language": "en"}
 
 # A request that no row has anything against.
 PLAIN: dict[str, dict[str, object]] = {
     "EmbeddingRequest": {"input": "a"},
     "PoolingRequest": {"input": "a"},
+    "TokenEmbeddingRequest": {"input": "a"},
     "RerankRequest": {"query": "q", "documents": ("a",)},
     "ScoreRequest": {"queries": "q", "documents": ("a",)},
     "CohereEmbedRequest": {"texts": ("a",)},
@@ -46,6 +48,7 @@ def text_of(length: int) -> dict[str, dict[str, object]]:
     return {
         "EmbeddingRequest": {"input": ("a", text)},
         "PoolingRequest": {"input": text},
+        "TokenEmbeddingRequest": {"input": text},
         "RerankRequest": {"documents": ("a", text)},
         "ScoreRequest": {"queries": text},
     }
@@ -105,6 +108,15 @@ CASES: dict[str, tuple[Fields, Fields]] = {
     "embeddings-chat-options": (
         {"chat_template": "t"},
         {"input": None, "messages": (MESSAGE,), "chat_template": "t"},
+    ),
+    "late-chunking-dropped": ({"late_chunking_params": CHUNKS}, {}),
+    "token-embeddings-route": ({}, {}),
+    "token-embeddings-float": ({"encoding_format": "bytes"}, {"encoding_format": "float"}),
+    "token-embeddings-dimensions": ({"dimensions": 2}, {}),
+    "token-embeddings-messages": ({"input": None, "messages": (MESSAGE,)}, {}),
+    "late-chunking-whole-text": (
+        {"late_chunking_params": CHUNKS, "truncate_prompt_tokens": -1},
+        {"late_chunking_params": CHUNKS, "truncation_side": "left"},
     ),
     "rerank-negative-top-n": ({"top_n": -1}, {"top_n": 0}),
     "ranking-max-tokens-per-doc": ({"max_tokens_per_doc": 1}, {}),

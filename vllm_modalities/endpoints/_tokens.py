@@ -5,10 +5,11 @@ from __future__ import annotations
 import binascii
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import AliasChoices, Field
 
 from .._context import Target
 from .._flow import Flow, Response, Together, Work
@@ -20,6 +21,7 @@ from ._content import Chat, Item, tokens_of
 from ._marking import Kept, all_of
 from ._rows import is_raw
 from ._sent import sent
+from ._token_embeddings import TokenEmbeddingRequest
 from .pooling import PoolingRequest
 
 # Inputs of one request at most: the `metadata` header takes some 130 bytes for each, and proxies
@@ -31,11 +33,14 @@ OURS = ("input", "messages", "task", "encoding_format", "embed_dtype", "endianne
 """Fields that the methods set themselves."""
 
 Array = NDArray[np.float32]
+Template: TypeAlias = PoolingRequest | TokenEmbeddingRequest
 
 
 class _Row(AnswerModel):
     index: int
-    data: str | list[list[float | None]] | list[float | None]
+    data: str | list[list[float | None]] | list[float | None] = Field(
+        validation_alias=AliasChoices("data", "embedding")  # the second on /v1/embeddings
+    )
 
 
 class _Rows(AnswerModel):
@@ -63,7 +68,7 @@ class TokenRows:
         usages, findings, raws, transports: What the answers brought beside that.
     """
 
-    def __init__(self, target: Target, template: PoolingRequest, items: Sequence[Item]) -> None:
+    def __init__(self, target: Target, template: Template, items: Sequence[Item]) -> None:
         self._target, self._template, self._items = target, template, items
         self.arrays: list[Array | None] = [None] * len(items)
         self.usages: list[Usage] = []
@@ -113,10 +118,13 @@ class TokenRows:
         self, failures: Sequence[Failure], findings: Sequence[Finding] = (), kept: Kept = all_of
     ) -> TokenEmbeddings:
         """All arrays, of those vectors that are `kept`; an item that failed has none."""
-        width = max((array.shape[1] for array in self.arrays if array is not None), default=0)
+        filled = {
+            n: array for n, array in enumerate(self.arrays) if array is not None and len(array)
+        }
+        width = max((array.shape[1] for array in filled.values()), default=0)
         nothing = np.empty((0, width), np.float32)
         packed = TokenEmbeddings.from_arrays(
-            [nothing if array is None else kept(n, array) for n, array in enumerate(self.arrays)]
+            [kept(n, filled[n]) if n in filled else nothing for n in range(len(self.arrays))]
         )
         return replace(
             packed,
@@ -141,8 +149,10 @@ class TokenRows:
             f" {OTHER_TASK} {self._template.task}"
         )
 
-    def _body(self, fields: dict[str, Any]) -> PoolingRequest:
-        wire = {"encoding_format": self._format(), "endianness": "little"}
+    def _body(self, fields: dict[str, Any]) -> Template:
+        wire = {"encoding_format": "float"}
+        if isinstance(self._template, PoolingRequest):
+            wire = {"encoding_format": self._format(), "endianness": "little"}
         return self._template.model_copy(update=fields | wire)
 
     def _format(self) -> Literal["bytes", "base64", "float"]:
@@ -157,6 +167,10 @@ class TokenRows:
 
     def _read(self, response: Response, count: int) -> tuple[list[Array], Usage]:
         arrays, usage = read_tokens(response, count, self._target.facts.embedding_size)
+        flat = any(array.ndim == 1 and len(array) for array in arrays)
+        if flat and self._template.task == "token_embed":
+            raise response.fault("the answer has a vector a text, not one a token")
+        arrays = [array if array.ndim == 2 else array.reshape(-1, 1) for array in arrays]
         widths = {array.shape[1] for array in arrays if len(array)}
         if len(widths) > 1:
             raise response.fault(f"token vectors are {sorted(widths)} numbers wide, not equally")
@@ -166,7 +180,7 @@ class TokenRows:
 
 
 def read_tokens(response: Response, count: int, width: int | None) -> tuple[list[Array], Usage]:
-    """Each item's vectors, in whichever format they came, in order."""
+    """Each item's vectors, or numbers, a token, in whichever format they came, in order."""
     try:
         if is_raw(response):
             return _of_bytes(response, count)
@@ -207,5 +221,4 @@ def _array(data: str | list[Any], width: int | None) -> Array:
         if not width or flat.size % width:
             raise ValueError(f"{flat.size} numbers are no whole token vectors of {width}")
         return flat.reshape(-1, width)
-    array: Array = np.array(data, dtype=np.float32)
-    return array if array.ndim == 2 else array.reshape(-1, 1)
+    return np.array(data, dtype=np.float32)

@@ -1,4 +1,4 @@
-"""A vector a token, for late interaction: `POST /pooling`."""
+"""A vector a token, for late interaction: `POST /pooling`, or `/v1/embeddings` for chunks."""
 
 from __future__ import annotations
 
@@ -12,10 +12,12 @@ from .._many import OnError, settle
 from ..vectors.tokens import TokenEmbeddings
 from ._content import inputs_of
 from ._marking import marked
-from ._tokens import OURS, TokenRows
+from ._token_embeddings import TokenEmbeddingRequest
+from ._tokens import OURS, Template, TokenRows
 from .pooling import TokenEmbedRequest
 
 if TYPE_CHECKING:
+    from .._context import Target
     from ._content import Input
 
 SIDES: Mapping[str, Literal["left", "right"] | None] = {
@@ -57,7 +59,9 @@ def embed_tokens(
         batch_size: Inputs in one request at most; default 24. A conversation or an image is one.
         on_error: `"collect"` finishes the rest, then raises PartialFailureError; `"raise"` stops
             at the first failure; `"return"` gives items without tokens and `.failures`.
-        extra_body: Further fields of the request.
+        extra_body: Further fields of the request. `late_chunking_params={"chunk_size": 256}` (vLLM
+            0.33.0) gives the mean of each 256 tokens in a row, of which each has read the whole
+            text; which characters those are, the server says in `.raw` (`keep_raw=True`).
 
     Returns:
         n arrays of shape (tokens_i, dim), float32, packed. Every token has its vector, special
@@ -71,7 +75,8 @@ def embed_tokens(
         ResponseError: The answer's shapes do not fit its body, or an input's numbers are not
             finite, or all zeros.
 
-    Source: vLLM 0.32.0 vllm/entrypoints/pooling/pooling/protocol.py.
+    Source: vLLM 0.32.0 vllm/entrypoints/pooling/pooling/protocol.py; 0.33.0
+    vllm/entrypoints/pooling/token_embed/protocol.py.
     """
     items = inputs_of("inputs", inputs)
     one_of("truncate", truncate, SIDES)
@@ -82,7 +87,7 @@ def embed_tokens(
         return TokenEmbeddings.from_arrays([])
     target = yield from context.find(TokenEmbedRequest, model)
     sequences, kept, findings = yield from marked(target, items, input_type)
-    template = TokenEmbedRequest(
+    template = _body(target, extra_body)(
         model=target.model,
         use_activation=normalize,
         truncate_prompt_tokens=None if truncate == "error" else -1,
@@ -93,3 +98,12 @@ def embed_tokens(
     failures = yield from rows.fill(batch_size, on_error)
     result = rows.packed(failures, findings, kept)
     return settle(result, failures, on_error=on_error)
+
+
+def _body(target: Target, extra_body: Mapping[str, Any] | None) -> type[Template]:
+    """`/pooling` gives raw bytes; `/v1/embeddings`, as JSON, what `/pooling` has not."""
+    routes = target.info.routes
+    chunks = (extra_body or {}).get("late_chunking_params") is not None
+    if chunks or (routes and "/pooling" not in routes):
+        return TokenEmbeddingRequest
+    return TokenEmbedRequest

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, ClassVar, Literal
 
 from .._context import Transport
 from .._flow import Response
 from .._sizes import size_findings
-from ..errors import Finding
+from ..errors import Finding, UnsupportedTaskError
 from ..server import ServerInfo
 from ..vectors import decode
 from ..vectors.listing import EmbeddingList, EmbeddingRow, sliced
@@ -17,6 +18,9 @@ from ._content import Chat, Item
 from ._pooling import ChatFields
 from ._ranking import can_score, score_type
 from ._rows import Read, is_raw
+
+# vLLM 0.33.0 vllm/entrypoints/pooling/token_embed/protocol.py, `TokenEmbeddingResponseData`.
+_MATRIX = re.compile(rb'"embedding"\s*:\s*\[\s*\[')
 
 
 class EmbeddingRequest(ChatFields):
@@ -102,6 +106,11 @@ def read_vectors(
             raw, body = listed
             vectors = decode.from_body(raw, count, len(raw) // (size * count), precision)
             return Read(vectors, body.usage.result(), "base64")
+        if len(_MATRIX.findall(response.body)) == count:
+            raise UnsupportedTaskError(
+                f"{response.server} gives a vector a token, not one a text: ask embed_tokens() for"
+                " them, or serve the model with --pooler-config.task embed"
+            )
         body = response.parse(EmbeddingList)
         rows = sorted(body.data, key=lambda row: row.index)
         if [row.index for row in rows] != list(range(count)):

@@ -7,6 +7,7 @@ from typing import ClassVar, Literal
 from ..server import ServerInfo
 from ._pooling import ChatFields
 from ._ranking import can_score, score_type
+from ._token_embeddings import TokenEmbeddingRequest
 
 
 class PoolingRequest(ChatFields):
@@ -41,7 +42,7 @@ class TokenEmbedRequest(PoolingRequest):
     def suits(cls, server: ServerInfo) -> bool:
         # An embedder may have been started for it, and has the same routes then.
         vectors = can_score(server) and score_type(server) != "cross-encoder"
-        return vectors and super().suits(server)
+        return vectors and (super().suits(server) or TokenEmbeddingRequest.suits(server))
 
     @classmethod
     def preference(cls, server: ServerInfo) -> int:

@@ -6,6 +6,7 @@ from ._gate import ANY, Action, Gate, When, below, one_of, that
 from ._shared import SHARED_GATES
 
 EMBED = "vllm/entrypoints/pooling/embed/protocol.py"
+TOKENS = "vllm/entrypoints/pooling/token_embed/protocol.py"
 DIRECT = ("ChatFields",)
 
 EMBEDDING_GATES: tuple[Gate, ...] = (
@@ -197,5 +198,70 @@ EMBEDDING_GATES: tuple[Gate, ...] = (
         " server drops it",
         cure="Send messages, or leave it out.",
         source=f"vLLM 0.16.0 {EMBED}, `EmbeddingCompletionRequest`",
+    ),
+    Gate(
+        code="late-chunking-dropped",
+        requests=("EmbeddingRequest", "PoolingRequest", "ClassifyRequest"),
+        field="late_chunking_params",
+        action=Action.REFUSE,
+        problem="the server drops the field without a word, unless its model gives a vector a token"
+        " and it is asked for those on /v1/embeddings",
+        cure="Pass it in the extra_body of embed_tokens; it wants vLLM 0.33.0 or later.",
+        source=f"vLLM 0.33.0 {TOKENS}",
+    ),
+    Gate(
+        code="token-embeddings-route",
+        requests=("TokenEmbeddingRequest",),
+        field="model",
+        when=ANY,
+        until="0.33.0",
+        action=Action.REFUSE,
+        problem="/v1/embeddings gives no vector a token, and late chunking is unknown",
+        cure="Leave late_chunking_params out, or upgrade the server.",
+        source="vLLM 0.33.0 vllm/entrypoints/pooling/factories.py",
+    ),
+    Gate(
+        code="token-embeddings-float",
+        requests=("TokenEmbeddingRequest",),
+        field="encoding_format",
+        when=one_of("base64", "bytes", "bytes_only"),
+        since="0.33.0",
+        action=Action.REFUSE,
+        problem="a vector a token comes as JSON numbers alone, anything else is a 400",
+        cure='Say "float", or ask /pooling for raw bytes (embed_tokens does).',
+        source=f"vLLM 0.33.0 {TOKENS}",
+    ),
+    Gate(
+        code="token-embeddings-dimensions",
+        requests=("TokenEmbeddingRequest",),
+        field="dimensions",
+        since="0.33.0",
+        action=Action.REFUSE,
+        problem="vectors of tokens cannot be shortened, the server answers 400",
+        cure="Leave dimensions out.",
+        source=f"vLLM 0.33.0 {TOKENS}",
+    ),
+    Gate(
+        code="token-embeddings-messages",
+        requests=("TokenEmbeddingRequest",),
+        field="messages",
+        since="0.33.0",
+        action=Action.REFUSE,
+        problem="this route takes texts and token ids alone, messages and images are a 400",
+        cure="Ask /pooling, without late_chunking_params.",
+        source=f"vLLM 0.33.0 {TOKENS}",
+    ),
+    Gate(
+        code="late-chunking-whole-text",
+        requests=("TokenEmbeddingRequest",),
+        field="late_chunking_params",
+        reads="has_chunks_of_parts",
+        when=that("together with token ids, truncate_prompt_tokens or padding"),
+        since="0.33.0",
+        action=Action.REFUSE,
+        problem="chunks are of whole texts, the server answers 400 to token ids, a cut or padding",
+        cure="Send texts that fit into the model's context, without input_type of a model that is"
+        " marked by token ids.",
+        source="vLLM 0.33.0 vllm/entrypoints/pooling/token_embed/late_chunking.py",
     ),
 )
