@@ -32,10 +32,16 @@ def pair_by_pair(queries: list[np.ndarray], documents: list[np.ndarray]) -> np.n
     return np.array(scores, np.float32).reshape(len(queries), len(documents))
 
 
-@pytest.fixture(autouse=True)
-def many_blocks(monkeypatch) -> None:
+@pytest.fixture(autouse=True, params=[1, 3])
+def many_blocks(monkeypatch, request) -> None:
     monkeypatch.setattr(module, "BLOCK", 7 * WIDTH)
     monkeypatch.setattr(module, "GROUP", 4)
+    monkeypatch.setattr(module, "SMALL", 2 * 4 * WIDTH)
+    monkeypatch.setattr(module, "SHARE", 1)
+    monkeypatch.setattr(module, "_cores", lambda: request.param)
+
+
+CORES = module._cores
 
 
 @given(queries=items(), documents=items(20))
@@ -51,6 +57,61 @@ def test_maxsim_is_each_pair_s_own_whether_packed_or_not(queries, documents) -> 
     ):
         assert scores.dtype == np.float32
         np.testing.assert_allclose(scores, expected, rtol=1e-5, atol=1e-5)
+
+
+@given(queries=items(), documents=items(40))
+def test_how_many_threads_there_are_makes_no_difference(queries, documents) -> None:
+    found = maxsim(queries, documents)
+    with pytest.MonkeyPatch.context() as patch:
+        for threads in (1, 2, 5):
+            patch.setattr(module, "_cores", lambda: threads)  # noqa: B023
+            np.testing.assert_array_equal(maxsim(queries, documents), found)
+
+
+@given(
+    count=st.integers(0, 70), dim=st.integers(1, 5), width=st.integers(1, 9), seed=st.integers(0, 9)
+)
+def test_a_product_in_small_parts_is_the_whole_product(count, dim, width, seed) -> None:
+    rng = np.random.default_rng(seed)
+    block, queries = (rng.standard_normal(shape) for shape in ((count, dim), (dim, width)))
+    found = module._product(block, queries, np.full(count * width + 3, np.nan))
+    np.testing.assert_allclose(found, block @ queries, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("told", "threads"),
+    [
+        ({"OPENBLAS_NUM_THREADS": "3", "OMP_NUM_THREADS": "4"}, 3),
+        ({"OMP_NUM_THREADS": "4"}, 4),
+        ({"OMP_NUM_THREADS": "4,2"}, 8),
+        ({"OPENBLAS_NUM_THREADS": ""}, 8),
+        ({}, 8),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("knows_its_own", [True, False])
+def test_there_are_as_many_threads_as_numpy_s_own_products_take(
+    monkeypatch, told, threads, knows_its_own
+) -> None:
+    for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in told.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setattr(module.os, "cpu_count", lambda: 9 if knows_its_own else 8)
+    if knows_its_own:
+        monkeypatch.setattr(module.os, "sched_getaffinity", lambda _: set(range(8)), raising=False)
+    else:
+        monkeypatch.delattr(module.os, "sched_getaffinity", raising=False)
+    assert CORES() == threads
+
+
+def test_what_goes_wrong_in_a_thread_is_told() -> None:
+    class Failing(list):
+        def __getitem__(self, place):
+            raise OSError("the file is gone")
+
+    with pytest.raises(OSError, match="the file is gone"):
+        maxsim(SOME, Failing([SOME] * 40))
 
 
 @given(queries=items(), documents=items(20), k=st.integers(1, 30))

@@ -1,8 +1,10 @@
-"""MaxSim, the score of late interaction: blocked matrix products over ragged arrays."""
+"""MaxSim, the score of late interaction: small matrix products over ragged arrays, side by side."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, cast, overload
 
@@ -20,7 +22,12 @@ list of (tokens, dim) arrays."""
 
 # Numbers in a block of documents, and tokens in a group of queries: a block and its products stay
 # in a core's cache, so that the maximum costs little beside the product.
-BLOCK, GROUP = 2**18, 128
+BLOCK, GROUP = 2**18, 64
+# Multiplications in one product: so few are done by no more threads than ask for them (OpenBLAS
+# 0.3.31 interface/gemm.c), so the threads here have the cores to themselves.
+SMALL = 2**18
+# Blocks that are worth a thread.
+SHARE = 4
 
 
 class Ragged(Protocol):
@@ -137,30 +144,79 @@ def starts(lengths: NDArray[np.int64]) -> Offsets:
     return offsets
 
 
+@dataclass(frozen=True, slots=True)
+class _Group:
+    """Queries that are multiplied together.
+
+    Attributes:
+        place: Which they are.
+        vectors: Of all their tokens. Shape (dim, tokens).
+        begins: Where those begin that have tokens.
+        filled: Which have.
+    """
+
+    place: slice
+    vectors: NDArray[np.float32]
+    begins: Offsets
+    filled: NDArray[np.bool_]
+
+    @classmethod
+    def of(cls, queries: Ragged, first: int, last: int) -> _Group:
+        vectors = np.ascontiguousarray(queries.rows(first, last).T)
+        return cls(slice(first, last), vectors, *_segments(queries.offsets, first, last))
+
+
 def _fill(scores: Scores, queries: Ragged, documents: Ragged) -> None:
-    groups = [
-        (slice(first, last), queries.rows(first, last).T, *_segments(queries.offsets, first, last))
-        for first, last in _blocks(queries.offsets, GROUP)
-    ]
+    """Put in all scores, block by block: each thread takes the next that none has taken."""
+    groups = [_Group.of(queries, *span) for span in _blocks(queries.offsets, GROUP)]
+    groups = [group for group in groups if len(group.begins)]
     blocks = list(_blocks(documents.offsets, BLOCK // max(documents.dimensions, 1)))
-    tokens = max(int(documents.offsets[b] - documents.offsets[a]) for a, b in blocks)
-    # New memory for each block would take longer than the maximum.
-    room = np.empty((tokens, documents.dimensions), np.float32)
-    products = np.empty(tokens * max(group.shape[1] for _, group, _, _ in groups), np.float32)
-    for first, last in blocks:
-        begins, filled = _segments(documents.offsets, first, last)
-        if not len(begins):
-            continue
-        count = int(documents.offsets[last] - documents.offsets[first])
-        block = documents.rows(first, last, room[:count])
-        for group, asked, query_begins, given in groups:
-            if len(query_begins):
-                shape = (count, asked.shape[1])
-                product = products[: count * asked.shape[1]].reshape(shape)
-                np.matmul(block, asked, out=product)
+    longest = max(int(documents.offsets[last] - documents.offsets[first]) for first, last in blocks)
+    widest = max((group.vectors.shape[1] for group in groups), default=0)
+    waiting = iter(blocks)
+
+    def work(_: int) -> None:
+        # New memory for each block would take longer than the maximum.
+        room = np.empty((longest, documents.dimensions), np.float32)
+        products = np.empty(longest * widest, np.float32)
+        for first, last in waiting:
+            begins, filled = _segments(documents.offsets, first, last)
+            count = int(documents.offsets[last] - documents.offsets[first])
+            block = documents.rows(first, last, room[:count])
+            for group in groups if count else ():
+                product = _product(block, group.vectors, products)
                 best = np.maximum.reduceat(product, begins, axis=0)
-                summed = np.add.reduceat(best, query_begins, axis=1)
-                scores[group, first:last][np.ix_(given, filled)] = summed.T
+                summed = np.add.reduceat(best, group.begins, axis=1)
+                scores[group.place, first:last][np.ix_(group.filled, filled)] = summed.T
+
+    threads = min(_cores(), len(blocks) // SHARE)
+    if threads < 2:
+        work(0)
+    else:
+        with ThreadPoolExecutor(threads) as pool:
+            list(pool.map(work, range(threads)))
+
+
+def _cores() -> int:
+    """How many threads numpy's own products would take."""
+    told = os.environ.get("OPENBLAS_NUM_THREADS") or os.environ.get("OMP_NUM_THREADS") or ""
+    here = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    return int(told) if told.isdecimal() else here or 1
+
+
+def _product(
+    block: NDArray[np.float32], queries: NDArray[np.float32], room: NDArray[np.float32]
+) -> NDArray[np.float32]:
+    """`block @ queries`, laid into `room`, by products of a few rows each."""
+    dim, width = queries.shape
+    product = room[: len(block) * width].reshape(-1, width)
+    step = max(SMALL // max(queries.size, 1), 1)
+    parts = len(block) // step
+    whole = parts * step
+    many, into = block[:whole].reshape(parts, step, dim), product[:whole]
+    np.matmul(many, queries, out=into.reshape(parts, step, width))
+    np.matmul(block[whole:], queries, out=product[whole:])
+    return product
 
 
 def _blocks(offsets: Offsets, size: int) -> Iterator[tuple[int, int]]:
