@@ -36,7 +36,8 @@ def pair_by_pair(queries: list[np.ndarray], documents: list[np.ndarray]) -> np.n
 def many_blocks(monkeypatch, request) -> None:
     monkeypatch.setattr(module, "BLOCK", 7 * WIDTH)
     monkeypatch.setattr(module, "GROUP", 4)
-    monkeypatch.setattr(module, "SMALL", 2 * 4 * WIDTH)
+    monkeypatch.setattr(module, "PIECE", 3)
+    monkeypatch.setattr(module, "SMALL", 2 * 3 * WIDTH)
     monkeypatch.setattr(module, "SHARE", 1)
     monkeypatch.setattr(module, "_cores", lambda: request.param)
 

@@ -20,9 +20,9 @@ Tokens: TypeAlias = "TokenEmbeddings | NDArray[Any] | Sequence[NDArray[Any]]"
 """Items of token vectors: TokenEmbeddings, one (tokens, dim) array, a (n, tokens, dim) array, or a
 list of (tokens, dim) arrays."""
 
-# Numbers in a block of documents, and tokens in a group of queries: a block and its products stay
-# in a core's cache, so that the maximum costs little beside the product.
-BLOCK, GROUP = 2**18, 64
+# Numbers in a block of documents, and tokens in a group of queries. A block and its product with a
+# PIECE of tokens stay in a core's cache, so that the maximum costs little beside the product.
+BLOCK, GROUP, PIECE = 2**18, 4096, 32
 # Multiplications in one product: so few are done by no more threads than ask for them (OpenBLAS
 # 0.3.31 interface/gemm.c), so the threads here have the cores to themselves.
 SMALL = 2**18
@@ -146,48 +146,51 @@ def starts(lengths: NDArray[np.int64]) -> Offsets:
 
 @dataclass(frozen=True, slots=True)
 class _Group:
-    """Queries that are multiplied together.
+    """Queries whose scores are summed together.
 
     Attributes:
         place: Which they are.
-        vectors: Of all their tokens. Shape (dim, tokens).
+        pieces: The vectors of all their tokens, PIECE by PIECE. Each of shape (dim, tokens).
         begins: Where those begin that have tokens.
         filled: Which have.
     """
 
     place: slice
-    vectors: NDArray[np.float32]
+    pieces: Sequence[NDArray[np.float32]]
     begins: Offsets
     filled: NDArray[np.bool_]
 
     @classmethod
     def of(cls, queries: Ragged, first: int, last: int) -> _Group:
-        vectors = np.ascontiguousarray(queries.rows(first, last).T)
-        return cls(slice(first, last), vectors, *_segments(queries.offsets, first, last))
+        rows = queries.rows(first, last)
+        parts = [rows[at : at + PIECE] for at in range(0, len(rows), PIECE)]
+        pieces = [np.ascontiguousarray(part.T) for part in parts]
+        return cls(slice(first, last), pieces, *_segments(queries.offsets, first, last))
 
 
 def _fill(scores: Scores, queries: Ragged, documents: Ragged) -> None:
     """Put in all scores, block by block: each thread takes the next that none has taken."""
     groups = [_Group.of(queries, *span) for span in _blocks(queries.offsets, GROUP)]
-    groups = [group for group in groups if len(group.begins)]
     blocks = list(_blocks(documents.offsets, BLOCK // max(documents.dimensions, 1)))
     longest = max(int(documents.offsets[last] - documents.offsets[first]) for first, last in blocks)
-    widest = max((group.vectors.shape[1] for group in groups), default=0)
     waiting = iter(blocks)
 
     def work(_: int) -> None:
         # New memory for each block would take longer than the maximum.
         room = np.empty((longest, documents.dimensions), np.float32)
-        products = np.empty(longest * widest, np.float32)
+        products = np.empty(longest * PIECE, np.float32)
         for first, last in waiting:
             begins, filled = _segments(documents.offsets, first, last)
             count = int(documents.offsets[last] - documents.offsets[first])
             block = documents.rows(first, last, room[:count])
-            for group in groups if count else ():
-                product = _product(block, group.vectors, products)
-                best = np.maximum.reduceat(product, begins, axis=0)
-                summed = np.add.reduceat(best, group.begins, axis=1)
-                scores[group.place, first:last][np.ix_(group.filled, filled)] = summed.T
+            for group in groups:
+                if count and group.pieces:
+                    best = [
+                        np.maximum.reduceat(_product(block, piece, products), begins, axis=0)
+                        for piece in group.pieces
+                    ]
+                    summed = np.add.reduceat(np.hstack(best), group.begins, axis=1)
+                    scores[group.place, first:last][np.ix_(group.filled, filled)] = summed.T
 
     threads = min(_cores(), len(blocks) // SHARE)
     if threads < 2:
