@@ -19,7 +19,7 @@ from vllm_modalities.vectors.maxsim import maxsim
 from vllm_modalities.vectors.tokens import TokenEmbeddings
 
 DOCUMENTS, TOKENS, WIDTH, QUERY = 10_000, 128, 128, 32
-ROUNDS = 9
+ROUNDS = 25
 
 
 def ways() -> dict[str, Callable[[], object]]:
@@ -54,6 +54,7 @@ def main() -> None:
     seconds: dict[str, list[float]] = {name: [] for name in runs}
     for _ in range(ROUNDS):
         for name, run in runs.items():
+            time.sleep(0.1)  # threads of the way before may still spin, waiting for more
             began = time.perf_counter()
             run()
             seconds[name].append(time.perf_counter() - began)

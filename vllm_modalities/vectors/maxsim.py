@@ -20,14 +20,14 @@ Tokens: TypeAlias = "TokenEmbeddings | NDArray[Any] | Sequence[NDArray[Any]]"
 """Items of token vectors: TokenEmbeddings, one (tokens, dim) array, a (n, tokens, dim) array, or a
 list of (tokens, dim) arrays."""
 
-# Numbers in a block of documents, and tokens in a group of queries. A block and its product with a
-# PIECE of tokens stay in a core's cache, so that the maximum costs little beside the product.
-BLOCK, GROUP, PIECE = 2**18, 4096, 32
+# Numbers in a block of documents, tokens in a group of queries, and in a PIECE of such a group,
+# whose product with a block stays in a core's cache, so that the maximum costs little beside it.
+BLOCK, GROUP, PIECE = 2**20, 4096, 32
 # Multiplications in one product: so few are done by no more threads than ask for them (OpenBLAS
 # 0.3.31 interface/gemm.c), so the threads here have the cores to themselves.
 SMALL = 2**18
 # Blocks that are worth a thread.
-SHARE = 4
+SHARE = 2
 
 
 class Ragged(Protocol):
