@@ -156,7 +156,7 @@ def test_an_item_without_tokens_is_one(talk) -> None:
         ({"extra_body": CHUNKS | {"dimensions": 8}}, "cannot be shortened"),
         ({"extra_body": {"late_chunking_params": {"chunk_size": 0}}}, "greater than 0"),
         ({"extra_body": {"late_chunking_params": {"chunk_size": "4"}}}, "valid integer"),
-        ({"extra_body": {"late_chunking_params": {}}}, "at least 1 item"),
+        ({"extra_body": {"late_chunking_params": {}}}, "must not be empty"),
         ({"extra_body": {"late_chunking_params": {"size": 4}}}, "'chunk_size'"),
     ],
     ids=str,
