@@ -4,7 +4,8 @@
 
 Rows are recordings of 5 s, pictures of pages, or queries with 4 documents each. The server is the
 simulator (extra `simulator`), in a process of its own, which works on 8 requests at once, each for
-0.1 s; each job runs in a process of its own, too. The wide table has rows of 1 MB.
+0.1 s; each job runs in a process of its own, too. The wide table has rows of 1 MB, in pages of one
+each.
 """
 
 from __future__ import annotations
@@ -58,7 +59,7 @@ def queries(folder: Path, rows: int, more: int = 0) -> Path:
     """A Parquet file; each row has so many bytes more."""
     words, file = random.Random(7), folder / "in.parquet"
     columns = {"query": pa.string(), "documents": pa.list_(pa.string()), "more": pa.binary()}
-    with parquet.ParquetWriter(file, pa.schema(columns), write_batch_size=64) as writer:
+    with parquet.ParquetWriter(file, pa.schema(columns), write_batch_size=1) as writer:
         for first in range(0, rows, 64):
             numbers = range(first, min(first + 64, rows))
             table = {

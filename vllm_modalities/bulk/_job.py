@@ -206,15 +206,15 @@ class _Rows:
 
 
 def _chunks(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """The same rows in batches that are not small, by their number or their bytes."""
+    """The same rows in batches that are not small, and not large unless they were so before."""
     waiting: list[pa.RecordBatch] = []
     rows = size = 0
     for batch in batches:
-        waiting.append(batch)
-        rows, size = rows + len(batch), size + batch.nbytes
-        if rows >= CHUNK_ROWS or size >= READ_BYTES:
+        if rows and (rows >= CHUNK_ROWS or size + batch.nbytes > READ_BYTES):
             yield _one(waiting)
             waiting, rows, size = [], 0, 0
+        waiting.append(batch)
+        rows, size = rows + len(batch), size + batch.nbytes
     if rows:
         yield _one(waiting)
 
