@@ -73,9 +73,10 @@ def _is_bytes(kind: pa.DataType) -> bool:
 
 
 def _is_file(kind: pa.DataType) -> bool:
-    if pa.types.is_struct(kind) and {"bytes", "path"} <= set(kind.names):
-        return _is_bytes(kind.field("bytes").type) and _is_text(kind.field("path").type)
-    return _is_bytes(kind) or _is_text(kind)
+    if not pa.types.is_struct(kind):
+        return _is_bytes(kind) or _is_text(kind)
+    parts = {part.name: part.type for part in kind}
+    return {"bytes", "path"} <= set(parts) and _is_bytes(parts["bytes"]) and _is_text(parts["path"])
 
 
 def _is_list_of_texts(kind: pa.DataType) -> bool:
