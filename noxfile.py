@@ -239,5 +239,6 @@ def bench(session: nox.Session) -> None:
     session.run("python", "benchmarks/keeping_busy.py")
     session.run("python", "benchmarks/tracing.py")
     session.run("python", "benchmarks/bulk.py")
+    session.run("python", "benchmarks/bulk_rows.py")
     session.run("python", "benchmarks/parsing_pages.py")
     session.run("python", "benchmarks/report.py", *session.posargs)

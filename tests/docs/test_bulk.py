@@ -11,6 +11,7 @@ from PIL import Image
 
 from vllm_modalities import _many, bulk
 from vllm_modalities.bulk import _job
+from vllm_modalities.cli._bulk import CONCURRENCY
 from vllm_modalities.simulator import simulate
 
 PAGE = ROOT / "docs" / "bulk.md"
@@ -35,6 +36,10 @@ def test_the_blocks_do_what_they_say(tmp_path: Path, monkeypatch: pytest.MonkeyP
 def test_the_numbers_are_those_of_the_code() -> None:
     text = " ".join(PAGE.read_text("utf-8").split())
     assert f"rows of the input ({_job.SHARD_ROWS:,})" in text
+    rows, size, most = _job.CHUNK_ROWS, _job.READ_BYTES >> 20, CONCURRENCY
+    assert f"{rows:,} of them or {size} MiB at a time" in text
+    assert f"`max_concurrency` + 2) × {size} MiB" in text
+    assert f"{(most + 2) * size} MiB by default" in text
     assert _many.IN_A_ROW == 8
     assert "the eighth batch in a row" in text
 

@@ -14,7 +14,7 @@ import pyarrow as pa
 from pyarrow import csv, ipc, json, parquet
 
 READ_ROWS = 1024  # of a Parquet file, at once
-READ_BYTES = 1 << 22  # of JSON Lines, at once
+READ_BYTES = 1 << 22  # of a file, at once, if a row is no longer
 MAGIC = b"ARROW1"  # of an Arrow file; an Arrow stream has none
 
 Batches: TypeAlias = Iterator[Any]
@@ -51,8 +51,12 @@ def _scan_parquet(file: Path, _: Sequence[str]) -> tuple[pa.Schema, int]:
 
 
 def _read_parquet(file: Path, _: pa.Schema) -> Batches:
-    with parquet.ParquetFile(file) as opened:
-        yield from opened.iter_batches(batch_size=READ_ROWS)
+    # Without a buffer pyarrow reads a row group's columns whole, and with one a page of each.
+    with parquet.ParquetFile(file, buffer_size=READ_BYTES) as opened:
+        for number in range(opened.num_row_groups):
+            group = opened.metadata.row_group(number)
+            fit = READ_BYTES * group.num_rows // max(group.total_byte_size, 1)
+            yield from opened.iter_batches(min(max(fit, 1), READ_ROWS), [number])
 
 
 def _opened_csv(file: Path, types: Mapping[str, pa.DataType]) -> pa.RecordBatchReader:

@@ -24,6 +24,7 @@ from .._many import Streak, is_shared
 from .._progress import Progress, told
 from .._wire import RequestModel
 from ..errors import BadRequestError, InvalidRequestError, VLLMModalitiesError
+from ._formats import READ_BYTES
 from ._report import BulkReport
 from ._shards import Outcome, Piece
 from ._state import State
@@ -164,7 +165,8 @@ class _Rows:
             self._done(known)
         if shard is None or not wanted:
             return
-        rows = rows.take(pa.array([row - start for row in wanted], pa.int64()))
+        if known:
+            rows = rows.take(pa.array([row - start for row in wanted], pa.int64()))
         for places in self._task.cut(rows):
             numbers = wanted[places.start : places.stop]
             yield Piece(number, shard, numbers, rows.slice(places.start, len(places)))
@@ -204,16 +206,16 @@ class _Rows:
 
 
 def _chunks(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """The same rows in batches that are not small."""
+    """The same rows in batches that are not small, and not large unless they were so before."""
     waiting: list[pa.RecordBatch] = []
-    count = 0
+    rows = size = 0
     for batch in batches:
-        waiting.append(batch)
-        count += len(batch)
-        if count >= CHUNK_ROWS:
+        if rows and (rows >= CHUNK_ROWS or size + batch.nbytes > READ_BYTES):
             yield _one(waiting)
-            waiting, count = [], 0
-    if count:
+            waiting, rows, size = [], 0, 0
+        waiting.append(batch)
+        rows, size = rows + len(batch), size + batch.nbytes
+    if rows:
         yield _one(waiting)
 
 

@@ -1,4 +1,4 @@
-"""Documents, or rows with the path of one, into Markdown."""
+"""Documents, or rows with one each, into Markdown."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rows that name a file each, and what is kept of a file that is under way."""
+"""Rows that are a file each, and what is kept of a file that is under way."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from ._columns import texts_in
+from ._columns import files_in
 from ._tables import Listing, Source, Table, files_of
 
 
@@ -21,7 +21,7 @@ def paths_in(source: Source, column: str | None, kinds: Iterable[str]) -> Table:
     if column is None:
         files = files_of(source, kinds)
         return Listing(files, pa.schema([pa.field("path", pa.string())]), len(files))
-    return texts_in(source, column)
+    return files_in(source, column)
 
 
 def journal_of(out: str | os.PathLike[str], number: int) -> Path:

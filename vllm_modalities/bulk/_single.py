@@ -13,7 +13,7 @@ from .._flow import Flow, Work
 from .._many import Failure
 from .._wire import RequestModel
 from ..errors import BadRequestError, MediaError
-from ._columns import missing
+from ._columns import file_of, missing
 from ._job import Find, Task
 from ._shards import Outcome
 from ._tables import Table
@@ -50,7 +50,7 @@ def one_at_a_time(
     kind = pa.struct({**fields, "failures": TEXTS})
 
     def run(context: Context, rows: pa.RecordBatch, numbers: Sequence[int]) -> Flow[Outcome]:
-        values = [rows[column][0].as_py() for column in columns]
+        values = [file_of(rows[column][0].as_py()) for column in columns]
         for column, value in zip(columns, values, strict=True):
             if not value:
                 return Outcome(

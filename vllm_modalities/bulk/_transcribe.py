@@ -1,4 +1,4 @@
-"""Recordings, or rows with the path of one, into what is said in them."""
+"""Recordings, or rows with one each, into what is said in them."""
 
 from __future__ import annotations
 
@@ -64,8 +64,9 @@ def transcribe(
     Args:
         source: Recordings, folders of them and patterns; with `column`, tables as for `embed`.
         out, shard_rows, progress: As for `embed`.
-        column: The column of the recordings' paths, those that are relative from the working
-            directory. None makes a table of the files of `source`, with a column `path`.
+        column: The column of the recordings: paths, those that are relative from the working
+            directory, bytes of files, or structs of `bytes` and `path`, as `datasets` keeps them.
+            None makes a table of the files of `source`, with a column `path`.
         model, language, prompt, hotwords, temperature, timestamps, diarize, extra_body: As for
             `Client.transcribe`.
         into: The transcripts' column, of structs: `text`, `language`, `duration` (s), `segments`

@@ -38,7 +38,8 @@ Table = Annotated[
     ),
 ]
 Column = Annotated[
-    str | None, typer.Option(help="With --table: FILES are tables, with paths in this column.")
+    str | None,
+    typer.Option(help="With --table: FILES are tables, with paths or files in this column."),
 ]
 SHARD_ROWS, CONCURRENCY = 65_536, 32
 

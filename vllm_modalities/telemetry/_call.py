@@ -149,8 +149,7 @@ class Call:
     def asked(self, model: str) -> None:
         """A request goes out for this model."""
         if "gen_ai.request.model" not in self._shared:
-            self._shared["gen_ai.request.model"] = model
-            self._span.set_attribute("gen_ai.request.model", model)
+            self._shared["gen_ai.request.model"] = self._found["gen_ai.request.model"] = model
             self._span.update_name(self._named())
 
     def is_live(self) -> None:

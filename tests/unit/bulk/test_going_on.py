@@ -83,6 +83,19 @@ def test_rows_that_failed_by_no_fault_of_their_own_are_tried_by_the_next_run(
     assert not any(name.startswith("_part") for name in names_in(out))
 
 
+def test_rows_that_stood_apart_go_together_when_they_are_tried_again(server, tmp_path) -> None:
+    file, out = table(tmp_path / "in.parquet", texts_of(10)), tmp_path / "out"
+    options = {"out": out, "column": "text"}
+    for row in (1, 5, 6):
+        server.once(f"row {row}", status(500))
+    run(blocking(server), embed, file, **options, batch_size=1)
+    assert ids_in(out) == [0, 2, 3, 4, 7, 8, 9]
+    server.sent.clear()
+    assert run(blocking(server), embed, file, **options).failed == 0
+    assert [sent.texts for sent in server.posts] == [("row 1", "row 5", "row 6")]
+    assert ids_in(out) == list(range(10))
+
+
 def test_a_list_of_failures_goes_with_the_last_of_them(server, tmp_path) -> None:
     file, out = table(tmp_path / "in.parquet", texts_of(4)), tmp_path / "out"
     options = {"out": out, "column": "text", "batch_size": 2}
