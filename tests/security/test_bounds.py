@@ -63,7 +63,7 @@ def test_a_list_in_an_answer_is_read_up_to_its_first_fault(field: str) -> None:
 
 def test_an_answer_with_many_faults_is_refused_in_few_words() -> None:
     server = FakeVLLM()
-    rows = [{"index": 0, "embedding": [[]] * 10_000}] * 3
+    rows = [{"index": 0, "embedding": ["x"] * 10_000}] * 3
     server.always("/v1/embeddings", body({"data": rows}))
     with pytest.raises(ResponseError) as caught:
         Play(server, max_retries=0).call(embed, ["a", "b", "c"])
