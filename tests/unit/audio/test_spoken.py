@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vllm_modalities import Segment
+from vllm_modalities.audio.joining import joined
 from vllm_modalities.audio.spoken import Grammar, settled, spoken, worded
 
 
@@ -113,7 +114,16 @@ def test_segments_lie_in_the_sound_and_never_begin_before_the_last(
     starts = [segment.start for segment in found.segments]
     assert starts == sorted(starts)
     assert all(0 <= s.start <= s.end <= duration and s.text for s in found.segments)
-    assert " ".join(s.text for s in found.segments) == found.text
+    assert joined(s.text for s in found.segments) == found.text
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [("语[S01]语", "语语"), ("语[S01]word", "语 word"), ("one[S01]two", "one two")],
+)
+def test_speakers_words_meet_with_a_blank_where_their_script_has_blanks(text, words) -> None:
+    found = spoken(text, "diarized", duration=0.0)
+    assert found.text == joined(s.text for s in found.segments) == words
 
 
 MARKED = st.lists(
