@@ -19,6 +19,13 @@ settings.load_profile("ci" if os.environ.get("CI") else "dev")
 
 
 @pytest.fixture(params=KINDS)
+def kind(request: pytest.FixtureRequest) -> str:
+    """Each of the clients, and of the event loops."""
+    found: str = request.param
+    return found
+
+
+@pytest.fixture(params=KINDS)
 def talk(request: pytest.FixtureRequest) -> Callable[..., Talker]:
     """Makes a `Talker` of each kind: `talk(server, **options)`."""
     return lambda servers, **options: Talker(request.param, servers, **options)

@@ -10,7 +10,7 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import aclosing, contextmanager
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import anyio
 
@@ -30,12 +30,14 @@ if TYPE_CHECKING:
 DIRECT = {f"all://{host}": None for host in ("localhost", "127.0.0.1", "[::1]")}
 
 
-class Borrowed:
-    """Sends by a blocking client.
+class _Lent:
+    """A client of the library's, of the kind `KIND`.
 
     Args:
         http_client: The user's; None is one that goes by the environment's proxies.
     """
+
+    KIND: ClassVar[str]
 
     def __init__(self, http_client: Any, api_key: APIKey, connections: int) -> None:
         self._library = _library_of(http_client)
@@ -47,7 +49,13 @@ class Borrowed:
     def renew(self) -> None:
         """Take a client of ours anew; the user's is the user's to renew."""
         if self._owned:
-            self._client = self._library.Client(**_ours(self._connections))
+            self._client = getattr(self._library, self.KIND)(**_ours(self._connections))
+
+
+class Borrowed(_Lent):
+    """Sends by a blocking client."""
+
+    KIND = "Client"
 
     def send(self, request: Request, traced: Mapping[str, str]) -> Response:
         """One exchange; raises our errors."""
@@ -74,20 +82,10 @@ class Borrowed:
             self._client.close()
 
 
-class AsyncBorrowed:
-    """Sends by an asynchronous client; see `Borrowed`."""
+class AsyncBorrowed(_Lent):
+    """Sends by an asynchronous client."""
 
-    def __init__(self, http_client: Any, api_key: APIKey, connections: int) -> None:
-        self._library = _library_of(http_client)
-        self._owned = http_client is None
-        self._client, self._connections, self._api_key = http_client, connections, api_key
-        self.renew()
-        renewed_in_children(self)
-
-    def renew(self) -> None:
-        """Take a client of ours anew; the user's is the user's to renew."""
-        if self._owned:
-            self._client = self._library.AsyncClient(**_ours(self._connections))
+    KIND = "AsyncClient"
 
     async def send(self, request: Request, traced: Mapping[str, str]) -> Response:
         """One exchange; raises our errors."""

@@ -18,7 +18,7 @@ from ..audio.transcript import Segment, Transcript
 from ._asking import fitted
 from ._chat_speech import hearing
 from ._fetching import fetched
-from ._hearing import grammar_of, request_of
+from ._hearing import CUT, grammar_of, request_of
 from ._joins import Joins
 from ._listening import Listener, Telling
 from ._pieces import Heard
@@ -121,7 +121,7 @@ def _heard(last: Listener, response: Response, piece: Piece, grammar: Grammar) -
     found = spoken(last.said, grammar, duration=piece.seconds)
     count = len(last.reasons)
     cut = tuple(
-        f"the text is cut: the model did not end chunk {place} of {count} by itself ({reason!r})"
+        f"{CUT}: the model did not end chunk {place} of {count} by itself ({reason!r})"
         for place, reason in enumerate(last.reasons, 1)
         if reason != "stop"
     )

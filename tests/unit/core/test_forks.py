@@ -5,7 +5,6 @@ import sys
 from pathlib import Path
 
 import pytest
-from _script import KINDS
 from _sockets import Sender, serving
 
 from vllm_modalities._drivers import AsyncDriver, Driver
@@ -14,11 +13,6 @@ from vllm_modalities._forks import renew_all
 from vllm_modalities.simulator import simulate
 
 TESTS = Path(__file__).parents[2]
-
-
-@pytest.fixture(params=KINDS)
-def kind(request: pytest.FixtureRequest) -> str:
-    return request.param
 
 
 def test_parent_and_child_each_get_their_own_vectors(kind) -> None:

@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 import trustme
 from _realtime import MODEL, Realtime, realtime, send
-from _script import BLOCKING, KINDS
+from _script import BLOCKING
 from _sockets import Heard, answer, serving
 from hypothesis import given
 from hypothesis import strategies as st
@@ -45,11 +45,6 @@ from vllm_modalities.audio.pcm import PCM
 ONE = np.full(1_600, 1_000, np.int16)  # a tenth of a second
 Told = tuple[list[str], Transcript]
 Listen = Callable[..., Told]
-
-
-@pytest.fixture(params=KINDS)
-def kind(request: pytest.FixtureRequest) -> str:
-    return request.param
 
 
 @pytest.fixture
