@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import signal
-import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from typing import Annotated, Any
 
 import typer
@@ -65,11 +67,14 @@ def simulate(
         from ..simulator import simulate as serving
 
         first = Served(task=task[0], **settings)
-        with serving(version=version, tasks=[first, *task[1:]], port=port, **pace) as simulator:
+        with (
+            serving(version=version, tasks=[first, *task[1:]], port=port, **pace) as simulator,
+            _until_interrupted(),
+        ):
             for text in fail or ():
                 simulator.fail_as(text)
             _tell(simulator.version, {name: simulator[name] for name in task}, as_json=as_json)
-            _until_interrupted()
+            _wait()
     except ValueError as error:
         raise WrongUsage(str(error)) from None
 
@@ -82,10 +87,19 @@ def _tell(version: str, urls: dict[str, str], *, as_json: bool) -> None:
         typer.echo(f"vLLM {version}, simulated, {name}: {url}")
 
 
-def _until_interrupted() -> None:
-    """Wait for Ctrl-C or SIGTERM."""
-    over = threading.Event()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, lambda *_: over.set())
-    while not over.wait(3600):
-        pass
+@contextmanager
+def _until_interrupted() -> Iterator[None]:
+    """Ctrl-C or SIGTERM is a good end; from before anybody is told that there is a server."""
+    numbers = signal.SIGINT, signal.SIGTERM
+    before = [signal.signal(number, signal.default_int_handler) for number in numbers]
+    try:
+        with suppress(KeyboardInterrupt):
+            yield
+    finally:
+        for number, handler in zip(numbers, before, strict=True):
+            signal.signal(number, handler)
+
+
+def _wait() -> None:
+    while True:
+        time.sleep(3600)

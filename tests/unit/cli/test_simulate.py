@@ -7,6 +7,7 @@ import signal
 import socket
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import httpx
 import pytest
@@ -24,12 +25,13 @@ def run(monkeypatch: pytest.MonkeyPatch):
     """Runs the command until it would wait, calls what is given with its addresses, and ends it."""
 
     def invoke(*arguments: str, use=lambda urls: None):
-        def wait() -> None:
+        def sleep(_: float) -> None:
             use(told[-1])
+            signal.raise_signal(signal.SIGINT)
 
         told: list[dict[str, str]] = []
         tell = command._tell
-        monkeypatch.setattr(command, "_until_interrupted", wait)
+        monkeypatch.setattr(command, "time", SimpleNamespace(sleep=sleep))
         monkeypatch.setattr(
             command, "_tell", lambda v, urls, **how: (told.append(urls), tell(v, urls, **how))
         )
@@ -148,23 +150,29 @@ def test_a_process_serves_until_it_is_interrupted(number) -> None:
             process.kill()
 
 
-def test_waiting_ends_with_a_signal(monkeypatch) -> None:
-    handlers = {}
-    monkeypatch.setattr(command.signal, "signal", handlers.__setitem__)
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_it_well_as_soon_as_an_address_is_told(run, number) -> None:
+    before = signal.getsignal(number)
+    ran = run("--port", "0", use=lambda _: signal.raise_signal(number))
+    assert (ran.exit_code, ran.stderr) == (0, "")
+    assert signal.getsignal(number) is before
 
-    class Event:
-        def __init__(self) -> None:
-            self.waits = 0
 
-        def set(self) -> None:
-            self.waits = 2
+def test_a_signal_ends_it_well_before_the_first_wait(run, monkeypatch) -> None:
+    monkeypatch.setattr(command, "_tell", lambda *_, **__: signal.raise_signal(signal.SIGTERM))
+    ran = run("--port", "0")
+    assert (ran.exit_code, ran.output) == (0, "")
 
-        def wait(self, seconds: float) -> bool:
-            self.waits += 1
-            if self.waits == 1:
-                handlers[signal.SIGTERM](signal.SIGTERM, None)
-            return self.waits > 2
 
-    monkeypatch.setattr(command.threading, "Event", Event)
-    command._until_interrupted()
-    assert set(handlers) == {signal.SIGINT, signal.SIGTERM}
+def test_it_waits_until_it_is_interrupted(monkeypatch) -> None:
+    waits: list[float] = []
+
+    def sleep(seconds: float) -> None:
+        waits.append(seconds)
+        if len(waits) == 3:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(command, "time", SimpleNamespace(sleep=sleep))
+    with pytest.raises(KeyboardInterrupt):
+        command._wait()
+    assert len(waits) == 3
