@@ -38,28 +38,29 @@ def sizes(url: str, rounds: int, counts: Iterable[int], widths: Iterable[int]) -
             cell = f"{count}×{width}"
             say(f"{cell} {os.getloadavg()[0]:.1f}")
             names = [name for name in WAYS if count * width < 4_000_000 or name not in SLOW]
-            found[cell] = interleaved(names, url, width, rounds, "call", count)
+            found |= interleaved(names, url, width, rounds, {cell: ("call", count)})
     return found
 
 
 def flights(url: str, rounds: int) -> Table:
     """What one request costs with so many in flight."""
-    found: Table = {}
-    for many in IN_FLIGHT:
-        say(f"{many} in flight")
-        requests = 2048  # so that what threads and connections take to begin is a small part
-        costs = interleaved(FLIGHT, url, 1024, rounds, "bulk", requests, 1, many)
-        found[str(many)] = {
+    say("in flight")
+    requests = 2048  # so that what threads and connections take to begin is a small part
+    works = {str(many): ("bulk", requests, 1, many) for many in IN_FLIGHT}
+    found = interleaved(FLIGHT, url, 1024, rounds, works)
+    return {
+        many: {
             name: Cost(cost.cpu / requests, cost.wall / requests, cost.memory)
             for name, cost in costs.items()
         }
-    return found
+        for many, costs in found.items()
+    }
 
 
 def bulks(url: str, rounds: int) -> Table:
     """8,192 texts in batches of 32, 32 in flight."""
     say("bulk")
-    return {"bulk": interleaved(BULK, url, 1024, rounds, "bulk", 8192, 32, 32)}
+    return interleaved(BULK, url, 1024, rounds, {"bulk": ("bulk", 8192, 32, 32)})
 
 
 def say(words: str) -> None:

@@ -9,7 +9,7 @@ import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -77,23 +77,34 @@ def server() -> Iterator[str]:
 
 
 def interleaved(
-    names: Iterable[str], url: str, width: int, rounds: int, method: str, *arguments: int
-) -> dict[str, Cost]:
-    """The median cost of each client; every round has each of them work for a while, in turn."""
+    names: Iterable[str], url: str, width: int, rounds: int, works: Mapping[str, tuple[Any, ...]]
+) -> dict[str, dict[str, Cost]]:
+    """The median cost of each work for each client.
+
+    Every round has each client do each work for a while, in turn.
+
+    Args:
+        names: The clients'.
+        url, width: As for `Worker`.
+        rounds: How many.
+        works: By name, what `Worker.ask` is given.
+    """
     with ExitStack() as stack:
         workers: dict[str, Worker] = {}
         for name in names:
             workers[name] = stack.enter_context(closing(Worker(name, url, width)))
+        turns = [(name, work) for name in workers for work in works]
         times = {}
-        for name, worker in workers.items():
-            worker.ask(method, *arguments)  # the first call connects, imports and learns
-            once = worker.ask(method, *arguments)
-            times[name] = max(1, min(200, int(0.1 / max(once.cpu, 1e-6))))
-        found: dict[str, list[Cost]] = {name: [] for name in workers}
+        for name, work in turns:
+            workers[name].ask(*works[work])  # the first call connects, imports and learns
+            once = workers[name].ask(*works[work])
+            times[name, work] = max(1, min(200, int(0.1 / max(once.cpu, 1e-6))))
+        found: dict[str, dict[str, list[Cost]]] = {work: {n: [] for n in workers} for work in works}
         for _ in range(rounds):
-            for name, worker in workers.items():
-                found[name].append(worker.ask(method, *arguments, times=times[name]))
-    return {name: median(costs) for name, costs in found.items()}
+            for name, work in turns:
+                cost = workers[name].ask(*works[work], times=times[name, work])
+                found[work][name].append(cost)
+    return {work: {n: median(costs) for n, costs in told.items()} for work, told in found.items()}
 
 
 @contextmanager
