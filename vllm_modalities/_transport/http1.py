@@ -65,6 +65,9 @@ class Reader(abc.ABC):
             if part and not self._hear(part) and not self.done:
                 self.done, self.reusable = True, False
 
+    def close(self) -> None:  # noqa: B027 - most have nothing to let go of
+        """Nothing more is read; what has come stays."""
+
     @abc.abstractmethod
     def _take(self, data: memoryview) -> None:
         """Understand more of the answer."""
@@ -134,6 +137,9 @@ class ToolsReader(Reader):
             self.reusable = False  # what follows the answer is none
         if self._size > HEAD and not self.status:
             raise MalformedError(f"a head of more than {HEAD} bytes")
+
+    def close(self) -> None:
+        del self._parser  # knows this reader: the answer would stay until Python looks for circles
 
     def on_message_begin(self) -> None:
         self.reusable = False  # if something follows the answer

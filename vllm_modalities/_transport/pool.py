@@ -11,6 +11,7 @@ import threading
 import time
 from collections import defaultdict, deque
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import dataclass
 
 from .._flow import Hear
@@ -111,10 +112,11 @@ class Pool:
 
     def _exchanged(self, connection: Connection, exchange: Exchange) -> Waiting[Reader]:
         try:
-            reader = exchange.reader = reader_kind()(exchange.hear)
-            if self._closed:
-                raise ClosedError
-            yield from connection.exchange(exchange.head, exchange.body, reader, exchange.ends)
+            with closing(reader_kind()(exchange.hear)) as reader:
+                exchange.reader = reader
+                if self._closed:
+                    raise ClosedError
+                yield from connection.exchange(exchange.head, exchange.body, reader, exchange.ends)
         except BaseException as error:
             self.hang_up(connection)
             if self._closed and isinstance(error, Exception):

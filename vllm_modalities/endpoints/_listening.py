@@ -24,7 +24,7 @@ class Telling:
     Attributes:
         grammar: How the model's text reads.
         text: What was told.
-        tries: What heard each try; the last one counts.
+        tries: What heard each try of this piece; the last one counts.
     """
 
     def __init__(self, tell: Callable[[str], bool], grammar: Grammar) -> None:
@@ -61,6 +61,7 @@ class Telling:
                 other words than the try that was cut before it.
         """
         last = self.tries[-1]
+        self.tries.clear()  # they know this, and would stay until Python looks for circles
         if last.error:  # hidden before it is cut, or the beginning of a secret would stay
             words = said(last.error, response.hidden)
             raise response.fault(f"HTTP 200 with an error in its stream: {words}")

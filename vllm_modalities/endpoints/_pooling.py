@@ -86,6 +86,8 @@ class ChatFields(PoolingFields):
     def lowest_id(self) -> int | None:
         """The lowest of the token ids in `input`; None if there are none."""
         items = self.input if isinstance(self.input, tuple) else ()
+        if items and isinstance(items[0], str):  # they are of one kind
+            return None
         ids = [each for item in items for each in (item if isinstance(item, tuple) else (item,))]
         return min((each for each in ids if isinstance(each, int)), default=None)
 

@@ -188,17 +188,21 @@ class Rows:
             vectors = self._room(found) if self._vectors is None else self._vectors
             if found != vectors.shape[1]:
                 raise response.fault(f"vectors are {found} numbers wide, not {vectors.shape[1]}")
-            if self._vectors is None and self._job.width != found:
-                self._job.target.learned(embedding_size=found)
+            if self._vectors is None:
+                if self._job.width != found:
+                    self._job.target.learned(embedding_size=found)
+                if self._can_stay(rows, vectors):
+                    vectors = rows
             self._vectors = vectors
             if self._job.target.context.options.keep_raw:
                 self._kept.append(response)
             self._usages.append(read.usage)
             self._forms.append(read.form)
             self._findings += [*response.findings, *repaired]
-        first, last = batch[0], batch[-1]
-        whole = last - first == len(batch) - 1
-        vectors[slice(first, last + 1) if whole else list(batch)] = rows
+        if vectors is not rows:
+            first, last = batch[0], batch[-1]
+            whole = last - first == len(batch) - 1
+            vectors[slice(first, last + 1) if whole else list(batch)] = rows
         return [
             (
                 batch[row],
@@ -215,6 +219,12 @@ class Rows:
         short = self._job.route.precision.size < 4 and self._job.width
         width = max(self._job.dimensions or short or found, 0)
         return np.empty((len(self._items), width), self._job.route.precision.array)
+
+    def _can_stay(self, rows: Matrix, room: Matrix) -> bool:
+        """Whether these are all vectors, and may stay in the memory that they came in."""
+        is_shared = self._out is not None or self._job.target.context.options.keep_raw
+        alike = rows.shape == room.shape and rows.dtype == room.dtype
+        return alike and not is_shared and rows.flags.writeable
 
     def _repaired(self, vectors: Matrix, response: Response) -> tuple[list[Finding], Matrix]:
         """Unit length for the texts that an old release embedded in chunks and did not scale."""
