@@ -37,9 +37,14 @@ def sizes(url: str, rounds: int, counts: Iterable[int], widths: Iterable[int]) -
         for count in counts:
             cell = f"{count}×{width}"
             say(f"{cell} {os.getloadavg()[0]:.1f}")
-            names = [name for name in WAYS if count * width < 4_000_000 or name not in SLOW]
+            names = [name for name in WAYS if quick(name, count, width)]
             found |= interleaved(names, url, width, rounds, {cell: ("call", count)})
     return found
+
+
+def quick(name: str, count: int, width: int) -> bool:
+    """Whether a call of that size takes no more than some seconds."""
+    return count * width < 4_000_000 or name not in SLOW
 
 
 def flights(url: str, rounds: int) -> Table:
@@ -89,14 +94,17 @@ def cell(costs: Mapping[str, Cost], name: str, of: str, reference: str | None) -
 
 
 def memories(url: str) -> list[str]:
-    """Markdown: MiB that one call takes at most."""
+    """Markdown: MiB that calls in a row take at most."""
     say("memory")
     lines = ["| | " + " | ".join(f"{n}×{w}" for n, w in REMEMBERED) + " |"]
     lines += [f"|---|{'---|' * len(REMEMBERED)}"]
     result = (f"{n * w * 4 / 2**20:.0f}" for n, w in REMEMBERED)
     lines.append(f"| the array itself | {' | '.join(result)} |")
     for name in WAYS:
-        shown = (f"{memory(name, url, width, count):.0f}" for count, width in REMEMBERED)
+        shown = (
+            f"{memory(name, url, width, count):.0f}" if quick(name, count, width) else ""
+            for count, width in REMEMBERED
+        )
         lines.append(f"| {name} | {' | '.join(shown)} |")
     return lines
 

@@ -140,6 +140,14 @@ def tokens_of(item: Item) -> int:
     return sum(PICTURE_TOKENS if text is None else tokens_of(text) for text in texts)
 
 
+def sizes_of(items: Iterable[Item]) -> list[int]:
+    """`tokens_of` each; of texts of ASCII, as most are, without a call for each."""
+    return [
+        len(item) // 4 + 1 if isinstance(item, str) and item.isascii() else tokens_of(item)
+        for item in items
+    ]
+
+
 def parts_of(chat: Chat) -> Sequence[Any]:
     """The parts of a chat of one message, each a mapping with its type."""
     content = chat.messages[0]["content"]

@@ -110,7 +110,8 @@ class Rows:
         done: Callable[[int], None] = lambda _: None,
     ) -> None:
         self._job, self._items, self._first, self._out, self._done = job, items, first, out, done
-        self._pictures = any(isinstance(i, Chat) and has_pictures(i.messages) for i in items)
+        chats = items if isinstance(items[0], Chat) else ()  # they are of one kind
+        self._pictures = any(isinstance(i, Chat) and has_pictures(i.messages) for i in chats)
         self._vectors: Matrix | None = None
         self._lock = threading.Lock()
         self._kept: list[Response] = []

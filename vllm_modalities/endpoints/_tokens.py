@@ -17,7 +17,7 @@ from .._many import Failure, OnError, batches, each
 from .._results import AnswerModel, Usage, UsageBody, words
 from ..errors import BadRequestError, Finding, UnsupportedTaskError, VLLMModalitiesError
 from ..vectors.tokens import TokenEmbeddings
-from ._content import Chat, Item, tokens_of
+from ._content import Chat, Item, sizes_of
 from ._marking import Kept, all_of
 from ._rows import is_raw
 from ._sent import sent
@@ -81,7 +81,7 @@ class TokenRows:
         # /pooling takes one conversation a request.
         chats = any(isinstance(item, Chat) for item in self._items)
         count = 1 if chats else batch_size or BATCH_COUNT
-        work = list(batches(list(map(tokens_of, self._items)), count=count, size=BATCH_TOKENS))
+        work = list(batches(sizes_of(self._items), count=count, size=BATCH_TOKENS))
         return (yield from each(work, self.run, self.harmless, on_error=on_error))
 
     def run(self, batch: Sequence[int]) -> Flow[list[Failure]]:

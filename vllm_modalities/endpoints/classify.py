@@ -16,7 +16,7 @@ from .._inputs import at_least, one_of, without
 from .._many import Failure, OnError, batches, each, settle
 from .._results import AnswerModel, Usage, UsageBody, raw, words
 from ..errors import Finding
-from ._content import Chat, Item, inputs_of, tokens_of
+from ._content import Chat, Item, inputs_of, sizes_of
 from ._notebook import classified
 from ._pooling import ChatFields
 from ._sent import sent
@@ -126,7 +126,7 @@ def classify(
     )
     classes = _Classes(target, template, items)
     count = 1 if isinstance(items[0], Chat) else batch_size or BATCH_COUNT
-    work = list(batches(list(map(tokens_of, items)), count=count, size=BATCH_TOKENS))
+    work = list(batches(sizes_of(items), count=count, size=BATCH_TOKENS))
     failures = yield from each(work, classes.run, classes.harmless, on_error=on_error)
     return settle(classes.result(failures), failures, on_error=on_error)
 

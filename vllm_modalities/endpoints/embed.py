@@ -14,7 +14,7 @@ from .._many import OnError, batches, each, settle
 from .._progress import Progress, told
 from ..vectors.embeddings import Embeddings
 from ..vectors.precision import DType
-from ._content import inputs_of, tokens_of
+from ._content import inputs_of, sizes_of
 from ._embedding import BATCH_TOKENS, Asked, Truncate, check_room, prepared
 from ._overlong import named
 from ._rows import Rows
@@ -103,8 +103,8 @@ def embed(
         nothing: NDArray[Any] = np.empty((0, max(dimensions or 0, 0)), asked.precision.array)
         return Embeddings(nothing if out is None else out)
     job = yield from prepared(context, asked, items, total=len(items), out=out)
-    items = tuple(map(job.prompted, items))
-    work = list(batches(list(map(tokens_of, items)), count=job.count, size=BATCH_TOKENS))
+    items = tuple(map(job.prompted, items)) if job.prompt else items
+    work = list(batches(sizes_of(items), count=job.count, size=BATCH_TOKENS))
     with told(progress, len(items), of="inputs") as done:
         rows = Rows(job, items, out=out, done=done)
         failures = yield from each(work, rows.run, rows.harmless, on_error=on_error)
