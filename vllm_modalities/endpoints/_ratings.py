@@ -183,7 +183,7 @@ class Ratings(Generic[R]):
     ) -> Flow[None]:
         request = self._route.body(queries, documents)
         response = yield from self._target.post(request)
-        if len(response.content) > THREAD_FROM:
+        if len(response.body) > THREAD_FROM:
             ratings, usage = yield from Work(lambda: self._route.read(response, request))
         else:
             ratings, usage = self._route.read(response, request)

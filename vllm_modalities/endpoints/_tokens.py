@@ -200,7 +200,7 @@ def _of_bytes(response: Response, count: int) -> tuple[list[Array], Usage]:
     """
     told = _Metadata.model_validate_json(response.headers.get("metadata", ""))
     places = sorted(told.data, key=lambda place: place.index)
-    body = np.frombuffer(response.content, dtype="<f4")
+    body = np.frombuffer(response.body, dtype="<f4")
     if [place.index for place in places] != list(range(count)):
         raise ValueError(f"the metadata tells of {len(places)} items, not {count}")
     arrays, end = [], 0
@@ -210,8 +210,8 @@ def _of_bytes(response: Response, count: int) -> tuple[list[Array], Usage]:
             raise ValueError(f"the metadata of item {place.index} does not fit the body")
         arrays.append(body[end // 4 : place.end // 4].reshape(shape))
         end = place.end
-    if end != len(response.content):
-        raise ValueError(f"the metadata tells of {end} bytes, the body has {len(response.content)}")
+    if end != len(response.body):
+        raise ValueError(f"the metadata tells of {end} bytes, the body has {len(response.body)}")
     return arrays, told.usage.result()
 
 
