@@ -16,7 +16,7 @@ from .._flow import Flow
 from .._inputs import at_least, invalid, one_of
 from .._many import Failure, batches, each
 from .._progress import Progress
-from ..endpoints._content import tokens_of
+from ..endpoints._content import sizes_of
 from ..endpoints._embedding import BATCH_COUNT, BATCH_TOKENS, Asked, Truncate, prepared
 from ..endpoints._overlong import named
 from ..endpoints._rows import Rows
@@ -179,5 +179,5 @@ def too_large(into: str, dtype: Numbers) -> InvalidRequestError:
 
 
 def _cut(column: str, batch_size: int, rows: pa.RecordBatch) -> Iterator[range]:
-    tokens = [tokens_of(text or "") for text in rows[column].to_pylist()]
+    tokens = sizes_of(text or "" for text in rows[column].to_pylist())
     return batches(tokens, count=batch_size, size=BATCH_TOKENS)

@@ -15,7 +15,7 @@ from .._inputs import at_least, invalid, one_of
 from .._many import Failure, OnError, batches, each
 from .._results import Usage
 from ..errors import Finding, VLLMModalitiesError
-from ._content import tokens_of
+from ._content import sizes_of
 from ._documents import Rankable, wired
 from ._ranking import RankingFields
 
@@ -78,9 +78,9 @@ class Sides:
 
     def work(self, count: int) -> Iterator[range]:
         """Batches of scores: places in the flat array."""
-        sizes = [tokens_of(document) for document in self.documents]
+        sizes = sizes_of(self.documents)
         if self.pairs:
-            sizes = [a + tokens_of(b) for a, b in zip(sizes, self.queries, strict=True)]
+            sizes = [a + b for a, b in zip(sizes, sizes_of(self.queries), strict=True)]
         for row in range(1 if self.pairs else len(self.queries)):
             base = row * len(self.documents)
             for batch in batches(sizes, count=count, size=BATCH_TOKENS):

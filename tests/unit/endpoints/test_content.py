@@ -10,7 +10,7 @@ from PIL import Image
 
 from vllm_modalities import ImageURL, InvalidRequestError, MediaError
 from vllm_modalities._inputs import texts_of
-from vllm_modalities.endpoints._content import Chat, inputs_of, item_of, tokens_of
+from vllm_modalities.endpoints._content import Chat, inputs_of, item_of, sizes_of, tokens_of
 
 HELLO = {"role": "user", "content": "hello"}
 SYSTEM = {"role": "system", "content": "be brief"}
@@ -224,3 +224,4 @@ def test_what_no_model_can_be_given_is_refused_in_words(given, words) -> None:
 )
 def test_tokens_are_estimated(given, tokens) -> None:
     assert tokens_of(item_of("inputs", 0, given)) == tokens
+    assert sizes_of([item_of("inputs", 0, given)] * 2) == [tokens] * 2
