@@ -107,6 +107,61 @@ def test_any_bytes_are_a_whole_answer_or_malformed(data, at, put, cuts) -> None:
         assert reader.status >= 200
 
 
+class WholeH11(H11Reader):
+    """h11 sees all that comes."""
+
+    def _is_before_chunks(self) -> bool:
+        return False
+
+
+def judged(kind: Callable[[], Reader], parts: list[bytes]) -> object:
+    reader = kind()
+    try:
+        for part in [*parts, b""]:
+            reader.came(memoryview(part))
+            if reader.done:
+                break
+    except MalformedError:
+        return "malformed", reader.status, bytes(reader.body)
+    return reader.status, reader.headers, bytes(reader.body), reader.done, reader.reusable
+
+
+HEAD = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+PLAIN = HEAD + b"4\r\nabcd\r\nA\r\n0123456789\r\n"
+SIZES = st.sampled_from(
+    ["4", "0A", "a;b", "00000000f", "10000", "ffffffff", "0", "", "x", "-1", " 4"]
+)
+PART = st.sampled_from([b"abcd", b"0123456789", b"ab\r\ncd", b"x" * 65_536, b""])
+CHUNK = st.tuples(
+    SIZES, PART, st.sampled_from([b"\r\n"] * 5 + [b"", b"\n", b"\r", b"\r\n\r\n", b"ab"])
+)
+
+
+@given(given=st.lists(CHUNK, max_size=5), cuts=st.lists(st.integers(0, 2**18), max_size=8))
+@example([], [])
+@example([("4", b"abcd", b"\r\n"), ("0", b"", b"\r\n")], [*range(len(HEAD), len(HEAD) + 15)])
+@example([("4", b"abcd", b"\r\n"), ("0", b"", b"\r\nHTTP/1.1 200")], [])
+@example([("4", b"abcd", b"ab")], [])
+def test_chunks_that_go_past_h11_are_what_it_would_have_made_of_them(given, cuts) -> None:
+    chunks = b"".join(size.encode() + b"\r\n" + part + end for size, part, end in given)
+    parts = pieces(HEAD + chunks, cuts)
+    assert judged(H11Reader, parts) == judged(WholeH11, parts)
+
+
+@given(cuts=CUTS)
+def test_h11_sees_no_chunk_that_is_plain(cuts: list[int]) -> None:
+    seen = []
+
+    class Watched(H11Reader):
+        def _understand(self, data: bytes) -> None:
+            seen.append(data)
+            super()._understand(data)
+
+    parts = [HEAD, *pieces(PLAIN.removeprefix(HEAD) + b"0\r\n\r\n", cuts)]
+    assert bytes(read(Watched, parts).body) == b"abcd0123456789"
+    assert b"".join(seen) == HEAD + b"0\r\n\r\n"
+
+
 ANSWER = b"HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nabc"
 CLOSING = [
     ANSWER.replace(b"OK", b"OK\r\nConnection: close"),

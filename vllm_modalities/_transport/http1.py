@@ -1,17 +1,23 @@
 """One HTTP/1.1 answer out of its bytes, without I/O: by h11, or by httptools if it is installed.
 
 httptools (extra `fast`) is a binding of llhttp, the parser of Node.js. A server sends raw vectors
-in one chunk each, and reading those takes h11 most of the time of a call.
+in one chunk each, and having h11 read those would take most of the time of a call: what is plain
+of them goes past it.
 """
 
 from __future__ import annotations
 
 import abc
 import importlib.util
+import re
 from collections.abc import Iterable, Mapping
 from functools import cache
+from typing import TYPE_CHECKING
 
 from .._flow import Hear
+
+if TYPE_CHECKING:
+    import h11
 
 HEAD = 100 * 1024  # bytes that the head of an answer may have, as in httpx
 LARGEST = 2**31  # bytes that an answer may have, so that one without end does not fill the memory
@@ -80,8 +86,69 @@ class Reader(abc.ABC):
         self.status, self.headers = status, headers
 
 
+class _PlainChunks:
+    """The chunks of a body that are a size and bytes, taken before h11 sees them.
+
+    A server sends raw vectors in one chunk each, and h11 makes an event of each. What is not plain,
+    and so the last chunk too, is h11's to judge.
+
+    Args:
+        body: Takes the bytes.
+    """
+
+    _BEFORE = re.compile(rb"\r\n([0-9A-Fa-f]{1,8})\r\n")
+    _LONGEST = 12
+
+    def __init__(self, body: bytearray) -> None:
+        self._body = body
+        self._left = 0  # of the chunk that is on its way
+        self._held = b"\r\n"  # of what goes before the next: the end of the one before, its size
+        self._over = False
+
+    def take(self, data: memoryview) -> bytes:
+        """Take what is plain.
+
+        Returns:
+            What h11 reads on with, from where a chunk begins; nothing as long as all is plain.
+
+        Raises:
+            MalformedError: A chunk does not end where it says.
+        """
+        if self._over:
+            return bytes(data)
+        body, at, held = self._body, self._left, self._held
+        body += data[:at]
+        first = held + bytes(data[: self._LONGEST]) if held else data
+        before = self._BEFORE.match(first, at)
+        while before and (size := int(before[1], 16)):
+            begins = before.end() - len(held)
+            at, held = begins + size, b""
+            body += data[begins:at]
+            before = self._BEFORE.match(data, at)
+        self._left, self._held = max(at - len(data), 0), b""
+        return b"" if self._left else self._between(held + bytes(data[at:]))
+
+    def _between(self, rest: bytes) -> bytes:
+        """What to do with what goes before a chunk, if it is not plain, or not all there."""
+        if not rest.startswith(b"\r\n"[: len(rest)]):
+            raise MalformedError("a chunk that is longer than it says")
+        if rest.count(b"\n") < 2 and len(rest) < self._LONGEST:
+            self._held = rest
+            return b""
+        self._over = True
+        return rest[2:]
+
+
+@cache
+def _request() -> tuple[h11.Request, h11.EndOfMessage]:
+    """Some request that was no HEAD: h11 reads answers to what it knows of."""
+    import h11
+
+    return h11.Request(method="POST", target="/", headers=[("Host", "-")]), h11.EndOfMessage()
+
+
 class H11Reader(Reader):
-    """Reads by h11."""
+    """Reads by h11, but for plain chunks."""
 
     def __init__(self, hear: Hear | None = None) -> None:
         super().__init__(hear)
@@ -89,12 +156,24 @@ class H11Reader(Reader):
 
         self._h11 = h11
         self._connection = h11.Connection(h11.CLIENT, max_incomplete_event_size=HEAD)
-        self._connection.send(h11.Request(method="POST", target="/", headers=[("Host", "-")]))
-        self._connection.send(h11.EndOfMessage())
+        for event in _request():
+            self._connection.send(event)
+        self._chunks: _PlainChunks | None = None
 
     def _take(self, data: memoryview) -> None:
+        rest = bytes(data) if self._chunks is None else self._chunks.take(data)
+        while not self.status and (ends := rest.find(b"\r\n\r\n")) >= 0:
+            head, rest = rest[: ends + 4], rest[ends + 4 :]
+            self._understand(head)
+            if self._is_before_chunks():
+                self._chunks = _PlainChunks(self.body)
+                rest = self._chunks.take(memoryview(rest))
+        if rest or not data:
+            self._understand(rest)
+
+    def _understand(self, data: bytes) -> None:
         h11 = self._h11
-        self._connection.receive_data(bytes(data))
+        self._connection.receive_data(data)
         try:
             while not self.done:
                 event = self._connection.next_event()
@@ -110,6 +189,11 @@ class H11Reader(Reader):
             raise MalformedError(str(error)) from None
         left, _ = self._connection.trailing_data
         self.reusable = self._connection.their_state is h11.DONE and not left and len(data) > 0
+
+    def _is_before_chunks(self) -> bool:
+        """Whether h11 has read a head to its end, nothing more, and chunks come."""
+        read_on = self.done or self.body or self._connection.trailing_data[0]
+        return not read_on and self.headers.get("transfer-encoding") == "chunked"
 
 
 class ToolsReader(Reader):
