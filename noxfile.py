@@ -23,6 +23,10 @@ TEST += ["pyarrow>=17"]  # and `bulk`
 EXTRAS = ("simulator", "fast", "pdf", "media", "subtitles", "realtime", "vad", "bulk", "otel")
 FOLDERS = ("unit", "property", "security", "fuzz", "contract", "docs")
 OFFLINE = tuple(f"tests/{folder}" for folder in FOLDERS)
+# Tests of what reads the package's own files, starts its commands or imports its modules.
+OF_FILES = [f"tests/unit/{name}" for name in ("audio", "bulk", "cli", "documents", "serving")]
+OF_FILES += ["tests/unit/simulator", "tests/unit/telemetry", "tests/unit/core/test_imports.py"]
+OF_FILES += ["tests/unit/test_profiles.py", "tests/unit/test_rig.py"]
 PEERS = ["openai", "cohere", "litellm", "baseten-performance-client", "huggingface_hub"]
 PEERS += ["langchain-openai"]
 BESIDE = ["mypy>=1.13", "pytest>=8", "pytest-cov>=5", "pytest-asyncio>=0.24"]
@@ -119,10 +123,11 @@ def live_integrations(session: nox.Session) -> None:
 @nox.session
 def faults(session: nox.Session) -> None:
     """Every fault at every endpoint, load, cancelling; `-- --write` prints docs/reliability.md."""
-    session.install("-e", ".", *TEST)
+    session.install("-e", ".", *TEST, "pytest-xdist>=3.6")
     arguments = [argument for argument in session.posargs if argument != "--write"]
     env = {"WRITE_PAGE": "1"} if "--write" in session.posargs else {}
-    session.run("pytest", "tests/faults", "--durations=5", *arguments, env=env)
+    # More than there are cores, since most of it is waiting.
+    session.run("pytest", "-n", "4", "tests/faults", *arguments, env=env)
 
 
 @nox.session
@@ -159,7 +164,7 @@ def wheel(session: nox.Session) -> None:
     # Autoloading would have pytest rewrite the package's own modules, for the fixture it brings.
     every_core = ("-p", "xdist", "-n", "auto")
     env = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
-    session.run("pytest", "-q", *every_core, "tests/unit", env=env)
+    session.run("pytest", "-q", *every_core, *OF_FILES, env=env)
     session.run("vllm-modalities", "demo", "--help", silent=True)
 
 

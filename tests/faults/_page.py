@@ -1,28 +1,29 @@
-"""The table of docs/reliability.md, printed from a run."""
+"""The table of docs/reliability.md: what every case of the run is held to."""
 
 from __future__ import annotations
 
 import os
 import re
-from collections import defaultdict
+from collections import Counter
+from collections.abc import Sequence
 
-from faults._faults import FAULTS, Fault
-from faults._rows import KINDS, ROWS, Row
+from faults._faults import FAULTS
+from faults._rows import KINDS, ROWS
 
 BEGIN, END = "<!-- printed by `nox -s faults` -->", "<!-- printed so far -->"
 WRITE = bool(os.environ.get("WRITE_PAGE"))
 
-SEEN: dict[tuple[str, str, str], tuple[str | None, str]] = {}
+Came = tuple[str | None, str]  # of a call struck once, and of one struck every time
 
 
-def note(fault: Fault, row: Row, kind: str, came: tuple[str | None, str]) -> None:
-    SEEN[fault.name, row.name, kind] = came
+def table(found: Sequence[tuple[str, Came]]) -> str:
+    """Faults by what comes of them; each outcome with how often it does.
 
-
-def table() -> str:
-    """Faults by what came of them; each outcome with the endpoints it came at."""
-    cases = len(SEEN)
-    calls = sum(1 if once is None else 2 for once, _ in SEEN.values())
+    Args:
+        found: Of every fault at every endpoint, its name and what comes of it.
+    """
+    cases = len(found) * len(KINDS)
+    calls = sum(1 if once is None else 2 for _, (once, _) in found) * len(KINDS)
     lines = [
         f"{len(FAULTS)} faults, {len(ROWS)} endpoints, {len(KINDS)} clients: {cases} cases,"
         f" {calls} calls. Wrong results: 0. Hangs: 0. Leaks: 0.",
@@ -30,13 +31,12 @@ def table() -> str:
         "| Fault | once | every time | cases |",
         "|---|---|---|---|",
     ]
+    counted = Counter(found)
     for fault in FAULTS:
-        by_outcome = defaultdict(list)
-        for (name, _, _), came in SEEN.items():
-            if name == fault.name:
-                by_outcome[came].append(name)
-        for (once, always), found in sorted(by_outcome.items(), key=lambda item: -len(item[1])):
-            lines.append(f"| {fault.name} | {_cell(once)} | {_cell(always)} | {len(found)} |")
+        outcomes = [(came, count) for (name, came), count in counted.items() if name == fault.name]
+        for (once, always), count in sorted(outcomes, key=lambda outcome: -outcome[1]):
+            cells = fault.name, _cell(once), _cell(always), str(count * len(KINDS))
+            lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines)
 
 

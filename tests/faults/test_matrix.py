@@ -55,7 +55,6 @@ def test_a_fault_ends_in_the_right_result_or_the_right_error(fault, row, kind) -
     with nothing_left():
         came = struck(fault, row, kind) if fault.play else unreached(fault, row, kind)
     assert came == expected(fault, row)
-    _page.note(fault, row, kind, came)
 
 
 def strikes_first(fault: Fault, row: Row) -> bool:
@@ -166,11 +165,9 @@ def test_a_right_certificate_is_accepted(kind, monkeypatch) -> None:
         assert len(caller(row)) == 4
 
 
-def test_the_page_shows_what_the_run_showed() -> None:
-    """Stands last: every row of the table is a row of the run, and the other way round."""
-    assert len(_page.SEEN) == len(CASES) * len(KINDS), "run the whole of this file"
+def test_the_page_shows_what_every_case_is_held_to() -> None:
     page = Path(__file__).parents[2] / "docs" / "reliability.md"
-    printed = _page.table()
+    printed = _page.table([(fault.name, expected(fault, row)) for fault, row in CASES])
     if _page.WRITE:
         page.write_text(_page.put_into(page.read_text("utf-8"), printed), "utf-8")
     assert printed in page.read_text("utf-8"), "nox -s faults -- --write writes it"
