@@ -2,12 +2,12 @@
 
     python benchmarks/tracing.py [--texts N] [--rounds N] [--json]
 
-Many texts are those of `keeping_busy.py`, to the server there; single calls are of one text, to the
-same server. Spans go through OpenTelemetry's own SDK and its batch processor, which works in a
-thread of this process, to an exporter that drops them; metrics to a reader. "The SDK alone" is what
-it takes for spans that are begun and ended in the same places, with the same attributes, and
-nothing else: what we add is what "every call" takes beyond it. Needs `opentelemetry-sdk`. Exit
-status 1 if the server is kept less busy by more than 3 %.
+Many texts are those of `keeping_busy.py`, to the server there; calls of so many texts each, 1,024
+numbers a text, are those of `report.py`, to the server that answers from memory. Spans go through
+OpenTelemetry's own SDK and its batch processor, which works in a thread of this process, to an
+exporter that drops them; metrics to a reader. "The SDK alone" is what it takes for spans that are
+begun and ended where ours of requests are, with the same attributes, and nothing else. Needs
+`opentelemetry-sdk`. Exit status 1 if the server is kept less busy by more than 3 %.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import argparse
 import json
 import os
 import platform
+import statistics
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -29,13 +30,14 @@ from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExporter, SpanExportResult
 from opentelemetry.sdk.trace.sampling import ParentBasedTraceIdRatio
 from opentelemetry.trace import SpanKind
+from workers import server as canned
 
 from vllm_modalities import Client
 from vllm_modalities._flow import Request, Response
 from vllm_modalities.telemetry import instrument
 
 ALLOWED = 0.03
-SINGLE = 300  # calls of one text in a round
+SIZES = (1, 32, 256, 2048)  # texts in one call
 
 
 class Dropping(SpanExporter):
@@ -55,11 +57,10 @@ def cost(work: Callable[[], object]) -> float:
     return time.process_time() - began
 
 
-def instrumented(url: str, exporter: SpanExporter, part: float) -> Client:
-    """A client that tells this part of its calls."""
+def instrumented(client: Client, exporter: SpanExporter, part: float) -> Client:
+    """The client, telling this part of its calls."""
     tracers = TracerProvider(sampler=ParentBasedTraceIdRatio(part))
     tracers.add_span_processor(BatchSpanProcessor(exporter))
-    client = Client(url)
     meters = MeterProvider([InMemoryMetricReader()])
     instrument(client, tracer_provider=tracers, meter_provider=meters)
     return client
@@ -68,7 +69,7 @@ def instrumented(url: str, exporter: SpanExporter, part: float) -> Client:
 class Bare:
     """A transport that begins a span for each request, and ends it after the answer."""
 
-    def __init__(self, url: str, exporter: SpanExporter) -> None:
+    def __init__(self, client: Client, url: str, exporter: SpanExporter) -> None:
         tracers = TracerProvider()
         tracers.add_span_processor(BatchSpanProcessor(exporter))
         self._tracer = tracers.get_tracer("bare")
@@ -79,8 +80,8 @@ class Bare:
             "server.address": "127.0.0.1",
             "server.port": int(url.rpartition(":")[2]),
         }
-        self.client = Client(url)
-        driver: Any = self.client._driver  # noqa: SLF001
+        self.client = client
+        driver: Any = client._driver  # noqa: SLF001
         self._transport, driver.transport = driver.transport, self
 
     def send(self, request: Request) -> Response:
@@ -94,40 +95,58 @@ class Bare:
         self._transport.close()
 
 
-def measured(url: str, count: int, rounds: int) -> dict[str, dict[str, float]]:
-    """Seconds of processor time a text and a single call, and how busy the server was; the
-    least of all rounds, since whatever else the machine does adds to it.
+def ways(make: Callable[[], Client], url: str, exporter: SpanExporter) -> dict[str, Client]:
+    return {
+        "without": make(),
+        "the SDK alone": Bare(make(), url, exporter).client,
+        "every call": instrumented(make(), exporter, 1.0),
+        "a tenth": instrumented(make(), exporter, 0.1),
+    }
+
+
+def many_texts(count: int, rounds: int) -> dict[str, dict[str, float]]:
+    """Seconds of processor time a text, and how busy the server was; the least of all rounds,
+    since whatever else the machine does adds to it.
     """
     exporter, given = Dropping(), list(texts(count))
-    ways = {
-        "without": Client(url),
-        "the SDK alone": Bare(url, exporter).client,
-        "every call": instrumented(url, exporter, 1.0),
-        "a tenth": instrumented(url, exporter, 0.1),
-    }
-    found: dict[str, dict[str, list[float]]] = {
-        name: {"text": [], "busy": [], "call": []} for name in ways
-    }
-    for client in ways.values():
-        client.embed(given[:1000])  # connections, and what is loaded late
-    for _ in range(rounds):
-        for name, client in ways.items():
-            busy(url)
-            found[name]["text"].append(cost(partial(client.embed, given)) / count)
-            found[name]["busy"].append(busy(url))
-            found[name]["call"].append(cost(partial(single, client)) / SINGLE)
-    for client in ways.values():
-        client.close()
+    with server() as url:
+        clients = ways(partial(Client, url), url, exporter)
+        found: dict[str, list[tuple[float, float]]] = {name: [] for name in clients}
+        for client in clients.values():
+            client.embed(given[:1000])  # connections, and what is loaded late
+        for _ in range(rounds):
+            for name, client in clients.items():
+                busy(url)
+                took = cost(partial(client.embed, given)) / count
+                found[name].append((took, busy(url)))
+        for client in clients.values():
+            client.close()
     assert exporter.count > rounds * count / 128
     return {
-        name: {what: (max if what == "busy" else min)(values) for what, values in told.items()}
+        name: {"text": min(t for t, _ in told), "busy": max(b for _, b in told)}
         for name, told in found.items()
     }
 
 
-def single(client: Client) -> None:
-    for _ in range(SINGLE):
-        client.embed("a text")
+def calls(size: int, rounds: int) -> dict[str, float]:
+    """Seconds of processor time a call of so many texts; the median of all rounds."""
+    exporter, given = Dropping(), ["a text of some words"] * size
+    with canned() as url:
+        make = partial(Client, url, model="canned-1024", transport="bytes")
+        clients = ways(make, url, exporter)
+        times = max(5, 3000 // (10 + size))
+        found: dict[str, list[float]] = {name: [] for name in clients}
+        for _ in range(rounds + 1):
+            for name, client in clients.items():
+                found[name].append(cost(partial(embedded, client, given, times)) / times)
+        for client in clients.values():
+            client.close()
+    return {name: statistics.median(told[1:]) for name, told in found.items()}
+
+
+def embedded(client: Client, given: list[str], times: int) -> None:
+    for _ in range(times):
+        client.embed(given, batch_size=len(given))
 
 
 def main() -> int:
@@ -136,18 +155,23 @@ def main() -> int:
     parser.add_argument("--rounds", type=int, default=9)
     parser.add_argument("--json", action="store_true", help="for machines")
     asked = parser.parse_args()
-    with server() as url:
-        found = measured(url, asked.texts, asked.rounds)
+    found = many_texts(asked.texts, asked.rounds)
+    sizes = {size: calls(size, asked.rounds) for size in SIZES}
     if asked.json:
-        print(json.dumps({**found, "load": os.getloadavg()[0]}))
+        print(json.dumps({"many": found, "calls": sizes, "load": os.getloadavg()[0]}))
     else:
         print(f"Python {platform.python_version()}, load {os.getloadavg()[0]:.1f}")
         for name, told in found.items():
             more = told["text"] / found["without"]["text"] - 1
             print(
                 f"{name:13} {told['busy']:.1%} of capacity, {told['text'] * 1e6:5.2f} µs of CPU a"
-                f" text ({more:+.1%}); a call of one text {told['call'] * 1e6:4.0f} µs"
+                f" text ({more:+.1%})"
             )
+        for size, took in sizes.items():
+            shown = (
+                f"{n} {t * 1e3:.2f} ms ({t / took['without'] - 1:+.1%})" for n, t in took.items()
+            )
+            print(f"a call of {size:,}: {', '.join(shown)}")
     lost = 1 - found["every call"]["busy"] / found["without"]["busy"]
     return 0 if lost <= ALLOWED else 1
 
