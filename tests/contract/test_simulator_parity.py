@@ -136,8 +136,12 @@ def test_recorded_requests_are_answered_as_they_were(server: str, release: str) 
 
 
 def test_every_explanation_is_needed() -> None:
+    explained = {server for server, _ in EXPLAINED}
     differences = {
-        reason(server, name) for server, release in RELEASES for name in compared(server, release)
+        reason(server, name)
+        for server, release in RELEASES
+        if server in explained
+        for name in compared(server, release)
     }
     assert EXPLAINED.keys() == differences
 
