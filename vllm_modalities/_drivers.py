@@ -17,10 +17,13 @@ import anyio.to_thread
 from ._flow import Alone, Done, Flow, Request, Response, Sleep, Step, Together, Work, step
 from ._forks import renewed_in_children
 from ._places import Places
+from ._theirs import handed_back
 from ._transport import AsyncTransport, SyncTransport
 from .errors import APITimeoutError, VLLMModalitiesError
 
 T = TypeVar("T")
+
+IN_LINE = "while another call asked the servers who they are"
 
 
 class Driver:
@@ -39,6 +42,10 @@ class Driver:
         self._alone = threading.Lock()
 
     def run(self, flow: Flow[T]) -> T:
+        with handed_back():
+            return self._run(flow)
+
+    def _run(self, flow: Flow[T]) -> T:
         try:
             state = step(flow)
             while not isinstance(state, Done):
@@ -70,9 +77,9 @@ class Driver:
         left = _left(wanted.ends)
         if not self._alone.acquire(timeout=-1 if left is None else left):
             wanted.flow.close()
-            raise _too_late_alone()
+            raise _passed(IN_LINE, server="any")
         try:
-            return self.run(wanted.flow)
+            return self._run(wanted.flow)
         finally:
             self._alone.release()
 
@@ -90,7 +97,7 @@ class Driver:
         def pull() -> None:
             for place, flow in queue:
                 try:
-                    queue.done(place, self.run(flow))
+                    queue.done(place, self._run(flow))
                 except Exception as error:
                     queue.failed(place, error)
 
@@ -135,6 +142,10 @@ class AsyncDriver:
         self._alone = anyio.Lock()
 
     async def run(self, flow: Flow[T]) -> T:
+        with handed_back():
+            return await self._run(flow)
+
+    async def _run(self, flow: Flow[T]) -> T:
         try:
             state = step(flow)
             while not isinstance(state, Done):
@@ -167,9 +178,9 @@ class AsyncDriver:
             await self._alone.acquire()
         if scope.cancelled_caught:
             wanted.flow.close()
-            raise _too_late_alone()
+            raise _passed(IN_LINE, server="any")
         try:
-            return await self.run(wanted.flow)
+            return await self._run(wanted.flow)
         finally:
             self._alone.release()
 
@@ -190,7 +201,7 @@ class AsyncDriver:
         async def pull() -> None:
             for place, flow in queue:
                 try:
-                    queue.done(place, await self.run(flow))
+                    queue.done(place, await self._run(flow))
                 except Exception as error:
                     queue.failed(place, error)
 
@@ -267,8 +278,8 @@ class _Queue(Generic[T]):
 
 
 def _left(ends: float | None) -> float | None:
-    """Seconds until the call must be over; None is unbounded."""
-    return None if ends is None else max(ends - time.monotonic(), 0.0)
+    """Seconds until the call must be over, or as many as a thread can wait; None is unbounded."""
+    return None if ends is None else min(max(ends - time.monotonic(), 0.0), threading.TIMEOUT_MAX)
 
 
 def _within_deadline(request: Request) -> Request:
@@ -280,17 +291,9 @@ def _within_deadline(request: Request) -> Request:
     return replace(request, timeout=min(request.timeout, left))
 
 
-def _too_late_alone() -> APITimeoutError:
-    return APITimeoutError(
-        "the call's deadline passed while another call asked the servers who they are;"
-        " raise `deadline`",
-        server="any",
-    )
-
-
 def _too_late(request: Request) -> APITimeoutError:
-    return APITimeoutError(
-        f"the call's deadline passed before {request.method} {request.path} was answered;"
-        " raise `deadline`",
-        server=request.server,
-    )
+    return _passed(f"before {request.method} {request.path} was answered", server=request.server)
+
+
+def _passed(when: str, *, server: str) -> APITimeoutError:
+    return APITimeoutError(f"the call's deadline passed {when}; raise `deadline`", server=server)

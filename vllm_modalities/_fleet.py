@@ -60,7 +60,7 @@ class Replica:
         self.due = float("-inf")
         self.unlisted: frozenset[str] = frozenset()
         self.remembered: dict[str, str] = {}
-        self.failures = 0
+        self._pause = FIRST_ASIDE  # until the next try, after a failure
         self.aside_until = float("-inf")
         self.renew()
         renewed_in_children(self)
@@ -90,15 +90,14 @@ class Replica:
         with self._lock:
             self.error = error
             if now >= self.aside_until:  # requests that fail together are one failure
-                self.failures += 1
-                pause = min(FIRST_ASIDE * 2 ** (self.failures - 1), LONGEST_ASIDE)
-                self.aside_until = now + pause
+                self.aside_until = now + self._pause
+                self._pause = min(2 * self._pause, LONGEST_ASIDE)
             if isinstance(error, APIConnectionError) and not isinstance(error, APITimeoutError):
                 self.due = self.aside_until
 
     def worked(self) -> None:
         with self._lock:
-            self.failures, self.aside_until, self.error = 0, float("-inf"), None
+            self._pause, self.aside_until, self.error = FIRST_ASIDE, float("-inf"), None
 
     def known(self, info: ServerInfo, now: float) -> None:
         """Remember who it is, and keep what its models have shown if it is still the same."""

@@ -13,6 +13,7 @@ import os
 import stat
 import threading
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from typing import Any, BinaryIO, Self, TypeAlias
 
 from ._inputs import invalid
@@ -53,7 +54,7 @@ class Journal:
             _lock_file(self._file, path)
             self._places = _places(self._file, path)
         except BaseException:
-            self._file.close()
+            self.close()
             raise
 
     def __len__(self) -> int:
@@ -88,6 +89,11 @@ class Journal:
 
     def close(self) -> None:
         """Let another process have it."""
+        with suppress(ImportError, ValueError):  # nothing to unlock, or closed already
+            import fcntl
+
+            # A process that was forked meanwhile has the file open too, and would keep the lock.
+            fcntl.flock(self._file, fcntl.LOCK_UN)
         self._file.close()
 
     def __enter__(self) -> Self:

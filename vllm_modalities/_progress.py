@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from typing import TypeAlias
 
 from ._inputs import invalid
+from ._theirs import theirs
 
 Progress: TypeAlias = bool | Callable[[int, int | None], object] | None
 """True draws a bar; a function is called with how much is done and how much there is, if known."""
@@ -49,7 +50,8 @@ def _counting(
         nonlocal done
         with lock:
             done += count
-            tell(done, total)
+            with theirs():
+                tell(done, total)
 
     yield more
     if total is not None and done < total:

@@ -8,6 +8,7 @@ from hypothesis.extra import numpy as hnp
 
 from vllm_modalities import Embeddings, InvalidRequestError
 from vllm_modalities.endpoints._content import Chat, inputs_of, tokens_of
+from vllm_modalities.vectors.compare import best
 from vllm_modalities.vectors.precision import PRECISIONS
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
@@ -92,6 +93,20 @@ def test_what_is_quantized_unpacks_to_what_is_left_of_it(vectors) -> None:
         error = np.abs(result.quantize(kind).unpack() - vectors)
         assert (error <= half_a_level + 1e-3).all()
     np.testing.assert_array_equal(result.quantize("float16").unpack(), vectors)
+
+
+FEW = st.sampled_from([-np.inf, -1.0, 0.0, 2.0, np.inf, np.nan])  # so that there are equals
+
+
+@given(
+    scores=hnp.arrays(np.float32, st.tuples(st.integers(0, 3), st.integers(0, 40)), elements=FEW),
+    k=st.integers(1, 50),
+)
+def test_of_equals_the_first_are_among_the_best(scores, k) -> None:
+    places, found = best(scores, k)
+    expected = np.argsort(-scores, axis=1, kind="stable")[:, :k]
+    np.testing.assert_array_equal(places, expected)
+    np.testing.assert_array_equal(found, np.take_along_axis(scores, expected, axis=1))
 
 
 @given(

@@ -120,7 +120,8 @@ class Connection:
     def interrupt(self) -> None:
         """Let whoever waits for it, in any thread, see its end; the server sees it too."""
         with suppress(OSError):  # it ended by itself
-            self.stream.shutdown(socket.SHUT_RDWR)
+            # Beneath TLS, which would take what is still to be read for the answer's own bytes.
+            socket.socket.shutdown(self.stream, socket.SHUT_RDWR)
 
     def close(self) -> None:
         self.stream.close()
@@ -136,25 +137,32 @@ def connect(
         LateError: None took it in time.
     """
     last: Exception = OSError(f"{host} has no address")
-    for place, (family, kind, protocol, _, address) in enumerate(addresses):
+    for place, address in enumerate(addresses):
         now = time.monotonic()
         share = now + max(ends - now, 0.0) / (len(addresses) - place)
-        stream = socket.socket(family, kind, protocol)
         try:
-            stream.setblocking(False)
-            stream.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            yield from _connected(stream, address, share)
-            if context is not None:
-                stream = yield from _secured(stream, host, context, share)
+            return (yield from _opened(address, host, context, share))
         except (OSError, LateError) as error:
-            stream.close()
             last = error
-        except BaseException:
-            stream.close()
-            raise
-        else:
-            return Connection(stream)
     raise last
+
+
+def _opened(
+    found: Address, host: str, context: ssl.SSLContext | None, ends: float
+) -> Waiting[Connection]:
+    family, kind, protocol, _, address = found
+    # Refused where the system has no IPv6, which its resolver may not know.
+    stream = socket.socket(family, kind, protocol)
+    try:
+        stream.setblocking(False)
+        stream.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        yield from _connected(stream, address, ends)
+        if context is not None:
+            stream = yield from _secured(stream, host, context, ends)
+    except BaseException:
+        stream.close()
+        raise
+    return Connection(stream)
 
 
 def _connected(stream: socket.socket, address: Any, ends: float) -> Waiting[None]:

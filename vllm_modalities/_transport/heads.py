@@ -62,12 +62,11 @@ def _asked(request: Request, api_key: APIKey) -> str | Awaitable[str] | None:
 
 
 def headers_of(request: Request, key: str | None) -> dict[str, str]:
-    """The headers of a request but for those about its body; the request's own win."""
+    """The headers of a request but for those about its body; of one name the last counts."""
     headers = own_headers() | ({"Authorization": f"Bearer {key}"} if key else {})
-    given = {name.lower() for name in request.headers}
-    return {name: headers[name] for name in headers if name.lower() not in given} | dict(
-        request.headers
-    )
+    named = {name.lower(): (name, value) for name, value in headers.items()}
+    named |= {name.lower(): (name, value) for name, value in request.headers.items()}
+    return dict(named.values())
 
 
 def checked(headers: Mapping[str, str]) -> None:
@@ -130,7 +129,8 @@ def head_of(method: str, server: str, path: str, *headers: tuple[str, str]) -> H
     shown = f"[{host}]" if ":" in host else host
     shown += "" if port == _PORTS[url.scheme] else f":{port}"
     target = quote(url.path + path, safe=_UNQUOTED)
-    fields = {"Host": shown} | dict(headers)
-    lines = [f"{method} {target} HTTP/1.1", *(f"{name}: {fields[name]}" for name in fields), ""]
+    host_line = () if any(name.lower() == "host" for name, _ in headers) else (("Host", shown),)
+    fields = (f"{name}: {value}" for name, value in (*host_line, *headers))
+    lines = [f"{method} {target} HTTP/1.1", *fields, ""]
     origin = Origin(host, port, url.scheme == "https")
     return Head(origin, "\r\n".join(lines).encode(), hider(dict(headers)))

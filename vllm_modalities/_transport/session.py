@@ -12,6 +12,7 @@ from typing import Any
 import anyio.to_thread
 
 from .._flow import Request, Response
+from .._theirs import theirs
 from .call import Call
 from .connection import LateError, Waiting
 from .heads import Head
@@ -103,7 +104,8 @@ class Session:
         """An error of the caller's own items ends the session, and is what comes of it."""
         assert self._socket is not None
         try:
-            yield
+            with theirs():
+                yield
         except Exception as error:
             self._error = error
             self._socket.connection.interrupt()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable
 
+from .._theirs import theirs
 from ..audio.joining import joined, stitched
 from ..audio.sending import Piece, Pieces
 from ..audio.transcript import Segment, Transcript
@@ -93,7 +94,8 @@ class Joins:
         for segment in segments:
             self._segments.append(segment)
             if self._on_segment is not None:
-                self._on_segment(segment)
+                with theirs():
+                    self._on_segment(segment)
 
 
 def span(piece: Piece) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -60,19 +60,24 @@ def nearest(
         left, right, metric = unit(left), unit(right), "dot"
     step = max(AT_ONCE // max(len(left), 1), 1)
     parts = [
-        _closest(similarity(right[start : start + step], left, metric), min(k, len(left)))
+        best(similarity(right[start : start + step], left, metric), k)
         for start in range(0, max(len(right), 1), step)
     ]
     places, scores = zip(*parts, strict=True)
     return np.concatenate(places), np.concatenate(scores)
 
 
-def _closest(scores: Matrix, k: int) -> tuple[NDArray[np.int64], Matrix]:
-    """The k best of each row, best first, and the first of equals first."""
-    if 0 < k < scores.shape[1]:
-        chosen: NDArray[Any] = np.sort(np.argpartition(-scores, k - 1, axis=1)[:, :k], axis=1)
-    else:
-        chosen = np.broadcast_to(np.arange(k), (len(scores), k))
-    order = np.argsort(-np.take_along_axis(scores, chosen, axis=1), axis=1, kind="stable")
-    places = np.take_along_axis(chosen, order, axis=1).astype(np.int64)
-    return places, np.take_along_axis(scores, places, axis=1)
+def best(scores: Matrix, k: int) -> tuple[NDArray[np.int64], Matrix]:
+    """The places of the k highest of each row, best first, and those; of all, where they are fewer.
+
+    NaN is lowest, and of equals the first comes first.
+    """
+    falling, k = -scores, min(k, scores.shape[1])
+    chosen = np.empty((len(scores), k), np.int64)
+    if k:
+        worst = np.partition(falling, k - 1, axis=1)[:, k - 1 : k]
+        rows, places = np.nonzero(~(falling > worst))  # the equals of the worst too, and NaN
+        order = np.lexsort((falling[rows, places], rows))
+        begins = np.searchsorted(rows, np.arange(len(scores)))
+        chosen = places[order[begins[:, np.newaxis] + np.arange(k)]]
+    return chosen, np.take_along_axis(scores, chosen, axis=1)

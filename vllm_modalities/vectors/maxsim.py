@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, cast, overload
 import numpy as np
 from numpy.typing import NDArray
 
+from .compare import best
+
 if TYPE_CHECKING:
     from .tokens import TokenEmbeddings
 
@@ -93,7 +95,7 @@ def maxsim(
                 f"queries are {asked.dimensions} numbers wide, documents {answers.dimensions}"
             )
         _fill(scores, asked, answers)
-    return scores if top_k is None else _best(scores, top_k)
+    return scores if top_k is None else best(scores, top_k)
 
 
 def ragged(given: Tokens) -> Ragged:
@@ -237,13 +239,3 @@ def _segments(offsets: Offsets, first: int, last: int) -> tuple[Offsets, NDArray
     begins = offsets[first:last] - offsets[first]
     filled: NDArray[np.bool_] = np.diff(offsets[first : last + 1]) > 0
     return begins[filled], filled
-
-
-def _best(scores: Scores, k: int) -> tuple[NDArray[np.int64], Scores]:
-    """The places of the k highest of each row, and those; NaN is lowest, ties go by place."""
-    k = min(k, scores.shape[1])
-    falling = -scores
-    places = np.sort(np.argpartition(falling, k - 1, axis=1)[:, :k]) if k else np.argsort(scores)
-    order = np.argsort(np.take_along_axis(falling, places, axis=1), axis=1, kind="stable")
-    places = np.take_along_axis(places, order, axis=1)
-    return places, np.take_along_axis(scores, places, axis=1)

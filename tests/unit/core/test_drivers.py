@@ -1,6 +1,7 @@
 """The two drivers: order, bounds, stops, crashes, cancellation, deadlines."""
 
 import asyncio
+import math
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -228,6 +229,13 @@ def test_a_deadline_that_has_passed_ends_the_call(talk, deadline, name) -> None:
     arguments = {"embed": ["a"], "rerank": ["q", ["a"]]}[name]
     with pytest.raises(APITimeoutError, match="`deadline`"):
         getattr(talk(FakeVLLM(), deadline=deadline), name)(*arguments)
+
+
+@pytest.mark.parametrize("name", ["timeout", "deadline"])
+@pytest.mark.parametrize("seconds", [1e9, 1e15, math.inf])
+def test_no_time_is_too_long(talk, name, seconds) -> None:
+    client = talk(FakeVLLM(), max_concurrency=1, **{name: seconds})
+    assert len(client.embed(["a", "b", "c"], batch_size=1)) == 3
 
 
 def test_a_deadline_is_shared_by_all_requests_of_a_call(talk, pauses) -> None:

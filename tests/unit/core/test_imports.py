@@ -88,6 +88,7 @@ GROUPS = [
         "_progress",
         "_secrets",
         "_sniff",
+        "_theirs",
         "_xargs",
     ),
     ("server", "profiles", "_wire", "_results", "vectors", "audio", "documents", "gates"),

@@ -98,6 +98,17 @@ def test_a_second_writer_is_told_that_the_journal_is_in_use(tmp_path) -> None:
     Journal(path).close()
 
 
+def test_a_process_forked_meanwhile_keeps_no_lock(tmp_path) -> None:
+    """It has the same open file, as a copy of the descriptor has."""
+    with Journal(tmp_path / "j") as journal:
+        kept = os.dup(journal._file.fileno())
+    try:
+        Journal(tmp_path / "j").close()
+    finally:
+        os.close(kept)
+    journal.close()  # once more does no harm
+
+
 def test_where_there_is_no_flock_the_first_byte_is_locked(tmp_path, monkeypatch) -> None:
     locked = []
 

@@ -7,6 +7,7 @@ import pytest
 from _script import Answer, FakeVLLM, Play, broken, status
 
 from vllm_modalities._context import Context
+from vllm_modalities._fleet import FIRST_ASIDE, LONGEST_ASIDE, Replica
 from vllm_modalities._flow import Together, step
 from vllm_modalities.endpoints.embed import embed
 from vllm_modalities.errors import APIConnectionError, BadRequestError, InternalServerError
@@ -88,6 +89,17 @@ def test_a_failing_server_is_set_aside_longer_each_time_and_comes_back() -> None
     for _ in range(2):
         play.call(embed, "a")
     assert servers[A].posts
+
+
+def test_a_server_may_be_down_for_weeks() -> None:
+    replica, now = Replica(A), 0.0
+    for _ in range(50_000):
+        replica.failed(APIConnectionError("gone", server=A), now)
+        assert now < replica.aside_until <= now + LONGEST_ASIDE
+        now = replica.aside_until
+    replica.worked()
+    replica.failed(APIConnectionError("gone", server=A), now)
+    assert replica.aside_until == now + FIRST_ASIDE
 
 
 def test_when_all_are_set_aside_they_are_tried_all_the_same() -> None:

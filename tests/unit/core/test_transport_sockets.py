@@ -3,6 +3,7 @@
 import contextlib
 import itertools
 import math
+import os
 import select
 import selectors
 import socket
@@ -373,9 +374,15 @@ def test_a_refused_connection_names_the_server(send) -> None:
     assert "refused" in str(error)
 
 
-def resolver(monkeypatch, *addresses: tuple[str, int], slow: bool = False) -> None:
-    """`host` has these addresses."""
-    found = [(socket.AF_INET, socket.SOCK_STREAM, 6, "", address) for address in addresses]
+def resolver(
+    monkeypatch, *addresses: tuple[str, int], slow: bool = False, strange: int = 0
+) -> None:
+    """`host` has these addresses, the first `strange` of which are of a kind the system has not."""
+    kinds = itertools.chain([31_999] * strange, itertools.repeat(socket.AF_INET))
+    found = [
+        (kind, socket.SOCK_STREAM, 6, "", address)
+        for kind, address in zip(kinds, addresses, strict=False)
+    ]
 
     def blocking(host: str, *_: object, **__: object):
         return found
@@ -396,6 +403,15 @@ def test_every_address_of_a_host_is_tried(send, monkeypatch) -> None:
         port = int(server.url.rpartition(":")[2])
         resolver(monkeypatch, closed, ("255.255.255.255", port), ("127.0.0.1", port))
         assert send("http://host").status == 200
+
+
+def test_an_address_of_a_kind_that_the_system_has_not_is_passed_over(send, monkeypatch) -> None:
+    with serving() as server:
+        port = int(server.url.rpartition(":")[2])
+        resolver(monkeypatch, ("a", 1), ("b", 2), ("127.0.0.1", port), strange=2)
+        assert send("http://host").status == 200
+    resolver(monkeypatch, ("a", 1), strange=1)
+    assert "family" in str(failing(send, "http://host")).lower()
 
 
 def test_a_host_without_address_is_an_error(send, monkeypatch) -> None:
@@ -426,6 +442,17 @@ def test_the_host_header_is_that_of_the_address() -> None:
         "http://b\u00fccher": "xn--bcher-kva",
     }.items():
         assert f"\r\nHost: {host}\r\n".encode() in head_of("GET", server, "/").start
+
+
+@pytest.mark.parametrize("name", ["Host", "host", "USER-AGENT", "authorization", "x-own"])
+def test_a_header_is_sent_once_however_its_name_is_written(send, name: str) -> None:
+    given = {"Authorization": "one", "X-Own": "one", name: "two"}
+    with serving() as server:
+        send(server.url, headers=given)
+        (heard,) = server.heard
+    sent = [line.partition(": ") for line in heard.head.split("\r\n")[1:]]
+    assert [value for one, _, value in sent if one.lower() == name.lower()] == ["two"]
+    assert sorted({one.lower() for one, _, _ in sent}) == sorted(one.lower() for one, _, _ in sent)
 
 
 @pytest.mark.parametrize("name", ["a b", "a:", "", "Content-Length", "transfer-encoding", "é"])
@@ -520,6 +547,23 @@ def test_a_tls_handshake_that_never_ends_is_bounded(send, monkeypatch) -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         error = failing(send, f"https://localhost:{listener.getsockname()[1]}", timeout=60)
     assert isinstance(error, APITimeoutError)
+
+
+def test_what_is_read_after_an_interruption_is_no_cipher(trusted) -> None:
+    """`SSLSocket.shutdown` would have what is left to read come as it is on the wire."""
+    ours, theirs = socket.socketpair()
+
+    def serve() -> None:
+        with tls_server("localhost").wrap_socket(theirs, server_side=True) as stream:
+            stream.sendall(b"hello")
+
+    serving = threading.Thread(target=serve)
+    serving.start()
+    context = ssl.create_default_context(cafile=os.environ["SSL_CERT_FILE"])
+    with context.wrap_socket(ours, server_hostname="localhost") as stream:
+        serving.join()
+        connection.Connection(stream).interrupt()
+        assert stream.recv(100) == b"hello"
 
 
 def test_a_cancelled_call_leaves_no_connection_behind() -> None:

@@ -7,7 +7,13 @@ import numpy as np
 import pytest
 from _script import FakeVLLM, Talker, body, status, vectors_of
 
-from vllm_modalities import InvalidRequestError, PartialFailureError, ResponseError
+from vllm_modalities import (
+    APIConnectionError,
+    BadRequestError,
+    InvalidRequestError,
+    PartialFailureError,
+    ResponseError,
+)
 
 TEXTS = [f"text {i}" for i in range(9)]
 EXPECTED = vectors_of(TEXTS, 4)
@@ -156,6 +162,34 @@ def test_what_the_function_raises_ends_the_call(talk) -> None:
 
     with pytest.raises(ZeroDivisionError):
         talk(FakeVLLM()).embed(TEXTS, progress=fail)
+
+
+MINE = [
+    BadRequestError(400, "of a call that the function made", server="elsewhere", body=b""),
+    APIConnectionError("of a call that the function made", server="elsewhere"),
+    ResponseError("of a call that the function made"),
+]
+
+
+@pytest.mark.parametrize("on_error", ["collect", "raise", "return"])
+@pytest.mark.parametrize("error", MINE)
+def test_an_error_of_ours_that_the_function_raises_is_not_the_server_s(
+    talk, error, on_error
+) -> None:
+    """It ends the call as it is: nothing is bisected, asked again, or noted for an input."""
+    calls = []
+
+    def fail(done: int, total: int | None) -> None:
+        calls.append(done)
+        raise error
+
+    client, options = talk(FakeVLLM(), max_concurrency=1), {"batch_size": 4, "on_error": on_error}
+    with pytest.raises(type(error)) as caught:
+        client.embed(TEXTS, progress=fail, **options)
+    assert caught.value is error
+    assert calls == [4]
+    *_, last = client.every("embed_iter", TEXTS, progress=fail, **options)
+    assert last is error
 
 
 def test_true_draws_a_bar(talk, capsys) -> None:

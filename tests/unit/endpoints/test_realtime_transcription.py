@@ -190,12 +190,20 @@ def raising(error: Exception) -> Iterator[np.ndarray]:
     raise error
 
 
-@pytest.mark.parametrize("error", [OSError("the microphone is gone"), KeyError("mine")])
+@pytest.mark.parametrize(
+    "error",
+    [
+        OSError("the microphone is gone"),
+        KeyError("mine"),
+        APIConnectionError("of another client", server="elsewhere"),
+    ],
+)
 def test_an_error_of_the_caller_s_own_blocks_is_the_caller_s(listen, error) -> None:
     with realtime() as server:
         with pytest.raises(type(error)) as caught:
             listen(server.url, raising(error))
         assert server.closed.wait(20)
+        assert len(server.headers) == 1  # no second session, which would have none of the sound
     assert caught.value is error
 
 

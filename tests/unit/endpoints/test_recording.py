@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from vllm_modalities import (
     APIStatusError,
+    BadRequestError,
     InvalidRequestError,
     MediaError,
     PartialFailureError,
@@ -407,6 +408,22 @@ def test_segments_are_told_in_order_while_it_is_heard(talk) -> None:
     assert " ".join(told).split() == ALL
     assert [count for count, _ in done] == sorted(count for count, _ in done)
     assert done[-1] == (91, 91)
+
+
+@pytest.mark.parametrize("on_error", ["collect", "raise", "return"])
+@pytest.mark.parametrize("name", ["on_segment", "progress"])
+def test_an_error_of_ours_that_a_function_of_the_caller_s_raises_ends_the_call(
+    talk, name, on_error
+) -> None:
+    error = BadRequestError(400, "of a call that it made", server="elsewhere", body=b"")
+
+    def fail(*_: object) -> None:
+        raise error
+
+    sound = (spoken(range(100), range(100, 180)), RATE)
+    with pytest.raises(BadRequestError) as caught:
+        talk(Hearing()).transcribe(sound, language="en", on_error=on_error, **{name: fail})
+    assert caught.value is error
 
 
 def test_a_whole_recording_goes_out_at_once_where_the_server_is_to_cut_it() -> None:
