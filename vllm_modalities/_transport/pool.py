@@ -165,8 +165,8 @@ class Pool:
         """The connection used last, if it is fit for use; the others have waited longer."""
         while True:
             with self._lock:
-                self._drop_expired(origin)
-                if not self._idle[origin]:
+                self._drop_expired()
+                if origin not in self._idle:
                     return None
                 connection = self._idle[origin].pop()
                 self._busy.add(connection)
@@ -179,17 +179,20 @@ class Pool:
         connection.idle_since = time.monotonic()
         with self._lock:
             self._busy.discard(connection)
-            self._drop_expired(origin)
+            self._drop_expired()
             if reusable and not self._closed and len(self._idle[origin]) < self._most:
                 self._idle[origin].append(connection)
                 return
         connection.close()
 
-    def _drop_expired(self, origin: Origin) -> None:
-        """Close those that have been idle for too long; the first has been for longest."""
-        kept, oldest = self._idle[origin], time.monotonic() - KEEPALIVE
-        while kept and kept[0].idle_since < oldest:
-            kept.popleft().close()
+    def _drop_expired(self) -> None:
+        """Close those that have been idle for too long, also where nobody goes any more."""
+        oldest = time.monotonic() - KEEPALIVE
+        for origin, kept in list(self._idle.items()):
+            while kept and kept[0].idle_since < oldest:  # the first has been for longest
+                kept.popleft().close()
+            if not kept:
+                del self._idle[origin]
 
     @property
     def is_closed(self) -> bool:

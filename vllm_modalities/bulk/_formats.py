@@ -78,7 +78,7 @@ def _read_csv(file: Path, schema: pa.Schema) -> Batches:
 
 
 def _json_tables(file: Path, options: json.ParseOptions | None) -> Iterator[pa.Table]:
-    with gzip.open(file) if file.suffix == ".gz" else file.open("rb") as opened:
+    with gzip.open(file) if file.suffix.lower() == ".gz" else file.open("rb") as opened:
         while lines := opened.readlines(READ_BYTES):
             if objects := [line for line in lines if line.strip()]:
                 whole = json.ReadOptions(block_size=sum(map(len, objects)) + 1)

@@ -86,8 +86,8 @@ def job(
     if twice:
         raise invalid("into", f"the input has a column {twice[0]!r} already; give another name")
     target = yield from task.find(context, task.request, model)
-    identity = {"input": table.identity(), "model": target.model, "shard_rows": shard_rows}
-    identity |= task.options
+    files = yield from Work(table.identity)
+    identity = {"input": files, "model": target.model, "shard_rows": shard_rows, **task.options}
     state = yield from Work(partial(State, Path(out), identity, table.rows, shard_rows))
     with state, told(progress, table.rows, of="rows") as done:
         rows = _Rows(task, table, state, shard_rows, done)

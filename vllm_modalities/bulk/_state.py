@@ -68,10 +68,9 @@ class State:
 
     def shard(self, number: int) -> Shard | None:
         """The shard of that number, at work; None if it is finished."""
-        if number in self.under_way:
-            return self.under_way[number]
-        if self._is_finished(number):
-            return None
+        known = self.under_way.get(number)  # once, since another thread may finish it
+        if known is not None or self._is_finished(number):
+            return known
         first = number * self._size
         shard = Shard(self._folder, number, first, min(self._size, self._rows - first))
         self.under_way[number] = shard

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -100,7 +101,7 @@ def _both(known: pa.Schema | None, found: pa.Schema, file: Path, first: Path) ->
 def _readable(file: Path) -> Iterator[None]:
     try:
         yield
-    except (pa.ArrowException, OSError) as error:
+    except (pa.ArrowException, OSError, EOFError, zlib.error) as error:  # the last two are gzip's
         raise invalid("source", f"{file} cannot be read: {error}") from error
 
 

@@ -135,13 +135,14 @@ def _lines(file: str, key: str) -> Iterator[Line]:
         yield Line(file, path)
         return
     try:
-        text = sys.stdin.read() if file == "-" else path.read_text("utf-8")
+        text = sys.stdin.read() if file == "-" else path.read_text("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise WrongUsage(f"{file} cannot be read: {error}") from None
-    for number, line in enumerate(text.splitlines(), 1):
+    # JSON, and prose, may have characters in a line that `splitlines` takes for its end.
+    for number, line in enumerate(text.split("\n"), 1):
         where = f"{file}:{number}"
         if line.strip():
-            yield Line(where, _field(where, line, key) if path.suffix == ".jsonl" else line)
+            yield Line(where, _field(where, line, key) if path.suffix.lower() == ".jsonl" else line)
 
 
 def _field(where: str, line: str, key: str) -> str:

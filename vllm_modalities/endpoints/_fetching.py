@@ -16,7 +16,6 @@ from ..errors import (
     APIConnectionError,
     APIStatusError,
     APITimeoutError,
-    InvalidRequestError,
     MediaError,
     ResponseError,
 )
@@ -46,7 +45,7 @@ def fetched(context: Context, given: MediaURL) -> Flow[bytes]:
         if context.ends is not None and context.fleet.clock() >= context.ends:
             raise
         raise MediaError(f"{given.shown}: {error}") from error
-    except (APIConnectionError, APIStatusError, InvalidRequestError, ResponseError) as error:
+    except (APIConnectionError, APIStatusError, ResponseError, ValueError) as error:
         raise MediaError(f"{given.shown}: {error}") from error
     raise MediaError(f"{given.shown} was moved more than {MOVES} times.")
 

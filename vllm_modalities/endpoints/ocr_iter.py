@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import AsyncIterable, Callable, Iterable, Mapping
-from contextlib import ExitStack
+from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
 from types import TracebackType
@@ -118,10 +118,15 @@ def ocr_iter(
         scripts = Scripts()
         return (_Sheet(place, source, number, scripts=scripts) for number in source.numbers)
 
-    def begin(_: _Sheet) -> Flow[_Pages]:
-        target = yield from context.find(OCRRequest, model)
-        notes = (yield from Work(partial(Journal, journal))) if journal else None
-        return _Pages(Reading(target, asked, notes), on_error, progress)
+    def begin(first: _Sheet) -> Flow[_Pages]:
+        with ExitStack() as stack:
+            if first.source:
+                stack.callback(first.source.close)
+            target = yield from context.find(OCRRequest, model)
+            notes = (yield from Work(partial(Journal, journal))) if journal else nullcontext()
+            reading = Reading(target, asked, stack.enter_context(notes))
+            stack.pop_all()  # what is open is closed with the pages
+            return _Pages(reading, on_error, progress)
 
     return Stream(sources, begin, parts, ordered)
 

@@ -25,7 +25,7 @@ def streamed(file: Path) -> None:
 
 def lines(file: Path) -> None:
     text = "\n\n".join(map(json.dumps, ROWS))
-    opened = gzip.open if file.suffix == ".gz" else open
+    opened = gzip.open if file.suffix.lower() == ".gz" else open
     with opened(file, "wt") as written:
         written.write(f"{text}\n")
 
@@ -36,7 +36,8 @@ WRITERS = {
     "t.arrows": streamed,
     "t.jsonl": lines,
     "t.ndjson": lines,
-    "t.JSONL.gz": lines,
+    "t.jsonl.gz": lines,
+    "t.JSONL.GZ": lines,
 }
 
 
@@ -101,6 +102,15 @@ def test_files_of_other_columns_are_refused_by_name(tmp_path, second, said) -> N
 def test_a_file_that_is_something_else_is_named(tmp_path, name) -> None:
     (tmp_path / name).write_bytes(b"" if name == "t.csv" else b"{nothing like it")
     with pytest.raises(InvalidRequestError, match=rf"t\.{name[2:]} cannot be read: "):
+        table_of(tmp_path / name, [])
+
+
+@pytest.mark.parametrize("fault", [lambda packed: packed[:-20], lambda packed: packed[:-20] * 2])
+@pytest.mark.parametrize("name", ["t.csv.gz", "t.jsonl.gz"])
+def test_a_packed_file_that_is_cut_or_damaged_is_named(tmp_path, name, fault) -> None:
+    packed = gzip.compress("\n".join(f'{{"a": {n * n}}}' for n in range(999)).encode())
+    (tmp_path / name).write_bytes(fault(packed))
+    with pytest.raises(InvalidRequestError, match=rf"{name} cannot be read: "):
         table_of(tmp_path / name, [])
 
 

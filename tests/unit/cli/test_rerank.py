@@ -72,6 +72,22 @@ def test_objects_images_and_standard_input_are_documents_too(server, tmp_path) -
     assert any(isinstance(one, dict) for one in server.posts[0].body["documents"])
 
 
+@pytest.mark.parametrize("name", ["some.jsonl", "SOME.JSONL", "some.txt"])
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig"])
+@pytest.mark.parametrize("end", ["\n", "\r\n", ""])
+def test_a_line_ends_at_line_feeds_alone(server, tmp_path, name, encoding, end) -> None:
+    texts = [f"a{mark}b" for mark in "\u2028\u2029\x85\x0b\x0c\x1c"]
+    lines = texts if name.endswith("txt") else [json.dumps({"text": text}) for text in texts]
+    if name == "some.jsonl":
+        lines = [json.dumps({"text": text}, ensure_ascii=False) for text in texts[:3]]
+    content = (end or "\n").join(lines) + end
+    (tmp_path / name).write_bytes(content.encode(encoding))
+    done = run("score", "q", str(tmp_path / name), "--json")
+    documents = [one["document"] for one in json.loads(done.stdout)["documents"]]
+    assert server.posts[0].body["documents"] == texts[: len(lines)]
+    assert len(documents) == len(lines)
+
+
 def test_what_stands_in_files_is_no_markup_and_is_shown_in_brief(
     server, tmp_path, monkeypatch
 ) -> None:

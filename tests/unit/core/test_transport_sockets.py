@@ -181,6 +181,20 @@ def test_an_idle_connection_is_dropped_before_the_server_would(send, monkeypatch
     assert pool.KEEPALIVE < 5
 
 
+def test_what_is_idle_where_nobody_goes_any_more_is_closed_too(send, monkeypatch) -> None:
+    """Images come from any number of hosts, each asked once."""
+    with contextlib.ExitStack() as stack:
+        for number in range(5):
+            server = stack.enter_context(serving())
+            send(server.url)
+            monkeypatch.setattr(pool, "KEEPALIVE", 0.0 if number else pool.KEEPALIVE)
+            time.sleep(0.01)
+        kept = send.transport._own.pool._idle
+        assert [(origin.port, len(all_)) for origin, all_ in kept.items()] == [
+            (int(server.url.rpartition(":")[2]), 1)
+        ]
+
+
 def test_what_closed_while_it_was_idle_is_replaced_without_a_word(send) -> None:
     with serving() as server:
         send(server.url)

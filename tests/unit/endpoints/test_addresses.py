@@ -66,6 +66,7 @@ FILES = {
     "/away.png": moved(f"{ELSEWHERE}/far.png"),
     "/round.png": moved("/round.png"),
     "/local.png": moved("file:///etc/passwd"),
+    "/odd.png": moved("http://[odd/a.png"),
     "/gone?token=secret": status(410, "gone")(Answer()),
 }
 
@@ -165,6 +166,8 @@ def test_what_a_query_says_is_never_shown(reach) -> None:
         (f"{HOST}/local.png", "file"),
         ("data:image/png;base64,%%%", "no base64"),
         ("http://:x/a.png", "address"),
+        ("http://[odd/a.png", "IPv6"),
+        (f"{HOST}/odd.png", "IPv6"),
         (f"{HOST}/talk.flac", "FLAC"),
     ],
 )

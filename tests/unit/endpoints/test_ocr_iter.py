@@ -10,7 +10,7 @@ from typing import Any
 import anyio.lowlevel
 import pytest
 from _pages import SIZE, Reader, document, numbers_in, spoken
-from _script import ASYNCIO, BLOCKING, TRIO, Talker, status
+from _script import ASYNCIO, BLOCKING, TRIO, FakeVLLM, Talker, status
 from PIL import Image
 
 from vllm_modalities import (
@@ -20,7 +20,10 @@ from vllm_modalities import (
     InvalidRequestError,
     MediaError,
     PartialFailureError,
+    UnsupportedTaskError,
 )
+from vllm_modalities._journal import Journal
+from vllm_modalities.documents.sources import Source
 from vllm_modalities.endpoints.ocr_iter import _Pages
 
 ORDERS = pytest.mark.parametrize("ordered", [True, False], ids=["ordered", "as it comes"])
@@ -178,6 +181,26 @@ def test_leaving_the_loop_closes_what_is_open(monkeypatch) -> None:
     assert open_now
     pages.close()
     assert not open_now
+
+
+@pytest.mark.parametrize("task", ["markdown", "cook it"])
+def test_nothing_is_left_open_where_no_page_can_be_asked_for(
+    talk, monkeypatch, tmp_path, task
+) -> None:
+    """No server reads pages, or not so: neither the document nor the journal is kept."""
+    sources: list[Source] = []
+    init = Source.__init__
+
+    def begun(self: Source, *arguments: Any) -> None:
+        init(self, *arguments)
+        sources.append(self)
+
+    monkeypatch.setattr(Source, "__init__", begun)
+    server, journal = FakeVLLM() if task == "markdown" else Reader(), tmp_path / "j"
+    (error,) = talk(server).every("ocr_iter", [document(3)], task=task, journal=journal)
+    assert isinstance(error, UnsupportedTaskError | InvalidRequestError)
+    assert [source.is_open for source in sources] == [False]
+    Journal(journal).close()
 
 
 def test_progress_counts_pages_of_all_documents(talk) -> None:
