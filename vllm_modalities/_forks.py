@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from typing import Protocol
+import threading
+from typing import Any, Protocol
 from weakref import WeakSet
 
 
@@ -26,5 +27,13 @@ def renew_all() -> None:
         one.renew()
 
 
-# Windows forks nothing.
-getattr(os, "register_at_fork", lambda **_: None)(after_in_child=renew_all)
+def _at_fork(**calls: Any) -> None:
+    getattr(os, "register_at_fork", lambda **_: None)(**calls)  # Windows forks nothing
+
+
+def not_forked_while_held(lock: threading.Lock) -> None:
+    """Let a fork wait for `lock`: what another thread does under it would stay half done there."""
+    _at_fork(before=lock.acquire, after_in_parent=lock.release, after_in_child=lock.release)
+
+
+_at_fork(after_in_child=renew_all)

@@ -7,6 +7,7 @@ import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from .._forks import not_forked_while_held
 from .._sniff import ByteSource
 from ..errors import MediaError
 from .reading import PageImage
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 
 LOCK = threading.Lock()
 """Held around every call: PDFium has no threads, also where they read different documents."""
+not_forked_while_held(LOCK)
 
 MOST_PIXELS = 50_000_000  # of a page; A0 at 144 dpi has 32 million, and no model reads as many
 INCH = 72  # units of a PDF

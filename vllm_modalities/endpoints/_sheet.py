@@ -7,13 +7,34 @@ import threading
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from .._forks import renewed_in_children
+
 if TYPE_CHECKING:
     from ..documents.preparing import Frame
     from ..documents.reading import PageImage
     from ..profiles import ImageRule
 
-# Pages that stand in memory as pixels; more would not be ready any sooner.
-PREPARING = threading.BoundedSemaphore(os.cpu_count() or 1)
+
+class _Turns:
+    """As many as there are cores: more pages at once would not be ready any sooner."""
+
+    def __init__(self) -> None:
+        self.renew()
+        renewed_in_children(self)
+
+    def renew(self) -> None:
+        """Nobody has one."""
+        self._free = threading.BoundedSemaphore(os.cpu_count() or 1)
+
+    def __enter__(self) -> None:
+        self._free.acquire()
+
+    def __exit__(self, *_: object) -> None:
+        self._free.release()
+
+
+PREPARING = _Turns()
+"""Around whatever has a page stand in memory as pixels."""
 
 
 @dataclass(frozen=True, slots=True)

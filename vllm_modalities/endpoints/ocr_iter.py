@@ -20,7 +20,7 @@ from ..documents.scripts import Scripts
 from ..errors import BadRequestError, MediaError, PartialFailureError, VLLMModalitiesError
 from ._page import Read
 from ._page_request import OCRRequest
-from ._pages import Reading
+from ._pages import Asked, Reading
 from .ocr import asked_of
 
 if TYPE_CHECKING:
@@ -119,14 +119,8 @@ def ocr_iter(
         return (_Sheet(place, source, number, scripts=scripts) for number in source.numbers)
 
     def begin(first: _Sheet) -> Flow[_Pages]:
-        with ExitStack() as stack:
-            if first.source:
-                stack.callback(first.source.close)
-            target = yield from context.find(OCRRequest, model)
-            notes = (yield from Work(partial(Journal, journal))) if journal else nullcontext()
-            reading = Reading(target, asked, stack.enter_context(notes))
-            stack.pop_all()  # what is open is closed with the pages
-            return _Pages(reading, on_error, progress)
+        reading = yield from _begun(context, asked, model, journal, first)
+        return _Pages(reading, on_error, progress)
 
     return Stream(sources, begin, parts, ordered)
 
@@ -145,6 +139,20 @@ class _Sheet:
         """What the pages of the document that came before say of this one."""
         doubt = self.scripts and self.scripts.doubt(self.scripts.add(page.text))
         return [doubt] if doubt else []
+
+
+def _begun(
+    context: Context, asked: Asked, model: str | None, journal: JournalPath | None, first: _Sheet
+) -> Flow[Reading]:
+    """What all pages have in common; if that fails, nothing stays open."""
+    with ExitStack() as stack:
+        if first.source:
+            stack.callback(first.source.close)
+        target = yield from context.find(OCRRequest, model)
+        notes = (yield from Work(partial(Journal, journal))) if journal else nullcontext()
+        reading = Reading(target, asked, stack.enter_context(notes))
+        stack.pop_all()
+        return reading
 
 
 class _Pages:

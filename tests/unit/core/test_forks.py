@@ -1,5 +1,7 @@
 """A process that is forked shares nothing with its parent that both would use."""
 
+import contextlib
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -10,6 +12,7 @@ from _sockets import Sender, serving
 from vllm_modalities._drivers import AsyncDriver, Driver
 from vllm_modalities._fleet import Replica
 from vllm_modalities._forks import renew_all
+from vllm_modalities.endpoints._sheet import PREPARING
 from vllm_modalities.simulator import simulate
 
 TESTS = Path(__file__).parents[2]
@@ -44,6 +47,45 @@ def test_no_place_is_held_by_a_thread_that_is_not_there(driver) -> None:
         renew_all()
         with one._places.turn(None) as turn:
             assert turn.has_place
+
+
+def test_no_page_of_the_parent_s_takes_a_turn() -> None:
+    with contextlib.ExitStack() as stack:
+        for _ in range(os.cpu_count() or 1):
+            stack.enter_context(PREPARING)
+        stack.pop_all()
+        renew_all()
+        with PREPARING:
+            pass
+
+
+FORKS_WHILE_A_PAGE_IS_RENDERED = """
+import os, threading
+from vllm_modalities.documents.pdf import LOCK
+
+held, half_done = threading.Event(), []
+
+def render():
+    with LOCK:
+        half_done.append(1)
+        held.set()
+        threading.Event().wait(0.2)
+        half_done.clear()
+
+threading.Thread(target=render).start()
+held.wait()
+child = os.fork()
+done = LOCK.acquire(timeout=20) and not half_done
+if not child:
+    os._exit(0 if done else 1)
+print(done, os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+"""
+
+
+def test_no_process_is_forked_in_the_midst_of_a_pdf_s_page() -> None:
+    program = [sys.executable, "-c", FORKS_WHILE_A_PAGE_IS_RENDERED]
+    done = subprocess.run(program, capture_output=True, text=True, timeout=120, check=False)
+    assert done.stdout.split() == ["True", "0"], done.stderr
 
 
 def test_no_request_of_the_parent_s_counts() -> None:
