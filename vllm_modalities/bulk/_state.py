@@ -103,7 +103,7 @@ class State:
         failed; how many these are.
         """
         beside, count = self._folder / f"{FAILED}.new", 0
-        with beside.open("w", encoding="utf-8") as file:
+        with beside.open("w", encoding="utf-8", newline="\n") as file:
             for number in range(-(-self._rows // self._size)):
                 for row, error, reason in self._failures_of(number):
                     file.write(json.dumps({"row": row, "error": error, "reason": reason}) + "\n")

@@ -142,4 +142,4 @@ def _folders(paths: Sequence[Path], out: Path | None) -> Iterator[Path | None]:
 def _save(document: Document, folder: Path, *, html: bool) -> None:
     document.save(folder)
     if html:
-        (folder / "document.html").write_text(document.to_html(), "utf-8")
+        (folder / "document.html").write_text(document.to_html(), "utf-8", newline="\n")

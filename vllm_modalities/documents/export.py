@@ -82,7 +82,7 @@ def save(document: Document, folder: Path) -> Path:
             (folder / link).parent.mkdir(exist_ok=True)
             crop(image, box).save(folder / link)
     target = folder / "document.md"
-    target.write_text(markdown + "\n", encoding="utf-8")
+    target.write_text(markdown + "\n", "utf-8", newline="\n")
     layout = json.dumps(document.to_dict(), ensure_ascii=False, indent=1)
-    (folder / "layout.json").write_text(layout + "\n", encoding="utf-8")
+    (folder / "layout.json").write_text(layout + "\n", "utf-8", newline="\n")
     return target

@@ -48,10 +48,12 @@ class ServeCommand:
         folder = Path(folder)
         folder.mkdir(parents=True, exist_ok=True)
         for name, text in self.files.items():
-            (folder / name).write_text(text, "utf-8")
+            (folder / name).write_text(text, "utf-8", newline="\n")
         script = folder / "serve.sh"
         head = '#!/bin/sh\nset -e\ncd "$(dirname "$0")"\n'
-        script.write_text(f"{head}{replace(self, files={}).shell()}\n", "utf-8")
+        # Written on Windows, they may well be for another system, whose shell takes no "\r".
+        text = f"{head}{replace(self, files={}).shell()}\n"
+        script.write_text(text, "utf-8", newline="\n")
         script.chmod(0o755)
         return script
 

@@ -6,9 +6,10 @@ import numpy as np
 
 from .._flow import Together
 from ..endpoints._canary import DOCUMENTS, QUERY
+from ..endpoints._tokens import read_tokens
 from ..endpoints.classify import ClassifyRequest, read_classes
 from ..endpoints.pooling import TokenEmbedRequest
-from ..endpoints.rerank import RerankRequest
+from ..endpoints.rerank import RerankRequest, read_ranking
 from ..errors import VLLMModalitiesError
 from ._report import Check
 from ._subject import Checks, Examination, Subject, brief, shown
@@ -43,7 +44,8 @@ def template(subject: Subject) -> Checks:
         return [Check("template", "left out", "this model is not known to need one")]
     document = DOCUMENTS[1]
     request = RerankRequest(query=QUERY, documents=(document,))
-    counted = (yield from subject.post(request)).json().get("usage", {}).get("prompt_tokens", 0)
+    _, usage = read_ranking((yield from subject.post(request)), request)
+    counted = usage.prompt_tokens
     both = yield from Together([subject.tokens(QUERY), subject.tokens(document)])
     bare = [count for count in both if isinstance(count, int)]
     if len(bare) < len(both) or not counted:
@@ -100,7 +102,9 @@ def tokens(subject: Subject) -> Checks:
     """Width and length of a text's token vectors."""
     body = TokenEmbedRequest(input=(QUERY,), encoding_format="float")
     response = yield from subject.post(body)
-    rows = np.array(response.json()["data"][0]["data"], np.float32)
+    (rows,), _ = read_tokens(response, 1, None)
+    if rows.ndim != 2 or not rows.size:
+        raise response.fault("the answer has no vector a token")
     lengths = np.linalg.norm(rows, axis=1)
     facts = subject.profile.embed
     wanted = facts.embedding_size if facts else None

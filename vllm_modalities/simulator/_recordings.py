@@ -133,6 +133,7 @@ def save(recordings: Recordings, folder: Path = FOLDER) -> Path:
         f' "recorded": {_line(_by_release(recordings.recorded))},\n'
         f' "cases": {{\n{cases}\n }}\n}}\n',
         "utf-8",
+        newline="\n",
     )
     return path
 

@@ -129,6 +129,18 @@ def test_what_knows_nothing_of_servers_imports_none_of_it(part) -> None:
     assert found & known == set()
 
 
+@pytest.mark.parametrize("path", FILES, ids=module_of)
+def test_text_is_written_with_the_same_bytes_on_every_system(path) -> None:
+    """Windows would have other line ends, and in a language's own encoding."""
+    calls = [node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Call)]
+    for call in calls:
+        name = ast.unparse(call.func).rpartition(".")[2]
+        if name == "write_text" or (name == "open" and "'w'" in map(ast.unparse, call.args)):
+            words = ast.unparse(call)
+            assert "newline='\\n'" in words
+            assert "'utf-8'" in words
+
+
 def test_nothing_imports_the_command_line_but_itself() -> None:
     users = {
         top(module)

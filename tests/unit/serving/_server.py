@@ -45,7 +45,7 @@ class Server:
         sent: (path, body) of every request but those that ask who it is.
     """
 
-    def __init__(self, kind: str, model: str = "m", **answers: Answer) -> None:
+    def __init__(self, kind: str, model: str = "m") -> None:
         self.model, self.routes = model, ROUTES[kind]
         self.context: int | None = CONTEXT
         self.version = "0.32.0"

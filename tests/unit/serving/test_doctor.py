@@ -55,6 +55,22 @@ def statuses(server: Server, *profiles: Profile) -> dict[str, str]:
 GOOD = ("embed", "rerank", "late-interaction", "classify", "transcribe")
 
 
+ODD: list[Any] = [
+    *([], [1], "a", 5, None, {}, {"data": []}, {"data": None}, {"results": [], "usage": None}),
+    *({"data": [{"index": 0, "data": data}]} for data in ([], [[]], [1.0], [[1.0], [2.0, 3.0]])),
+    {"results": [{"index": n, "relevance_score": n} for n in range(2)], "usage": None},
+]
+
+
+@pytest.mark.parametrize("answer", ODD, ids=repr)
+@pytest.mark.parametrize("kind", ["rerank", "late-interaction", "classify", "embed"])
+def test_an_answer_that_is_none_is_a_fault_and_ends_no_examination(kind: str, answer: Any) -> None:
+    routes = ("/pooling", "/v1/rerank", "/classify", "/v1/embeddings")
+    server = Server(kind)
+    server.answers = dict.fromkeys(routes, lambda _: answer)
+    assert "fault" in statuses(server, ranker(kind="llm", template="t.jinja")).values()
+
+
 @pytest.mark.parametrize("kind", GOOD)
 def test_nothing_is_wrong_with_a_server_that_is_right(kind: str) -> None:
     server = Server(kind)
