@@ -21,6 +21,7 @@ from vllm_modalities.documents.tables import grid, tables_in, to_html, to_pipes
 MARKS = """
     <|ref|> <|/ref|> <|det|> <|/det|> [[ ]] [1,2,3,4] [[1,2,30,40]] <PAGE>
     [{ }] {"bbox":[1,2,3,4],"category":"Text","text":" "} "bbox": "text": \\" \\frac \\u00e9 [ ] { }
+    \\ud83d \\ude00
     <x_0.1><y_0.2> <x_0.8><y_0.3> <class_Text> <class_Picture> <x_ <y_0. \\begin{tabular}{cc} & \\\\
     (1,2),(30,40) (1,2) ,(3,4) ( ) 金额(小写)
     <|LOC_1|> <|LOC_1|><|LOC_2|><|LOC_30|><|LOC_2|><|LOC_30|><|LOC_40|><|LOC_1|><|LOC_40|>
@@ -52,7 +53,10 @@ def test_any_text_is_a_page(name: str, text: str, width: int, height: int, edge:
     page = GRAMMARS[name](text, Frame.whole(width, height, edge), 3)
     assert isinstance(page, Parsed)
     assert page.rotation in (0, 90, 180, 270)
+    for words in (page.markdown, page.text, *page.warnings):
+        words.encode()  # a file can hold it
     for order, block in enumerate(page.blocks):
+        f"{block.type} {block.text}".encode()
         assert block.order == order
         assert block.text or block.boxes
         for x0, y0, x1, y1 in block.boxes:
@@ -170,3 +174,12 @@ def test_work_grows_with_the_text_and_no_faster(name: str) -> None:
         if many > 5 * few:
             fast[unit] = (few, many)
     assert fast == {}
+
+
+@pytest.mark.parametrize("end", ["", ',{"bbox":[1,'])
+def test_characters_that_json_spells_in_halves_are_whole(end: str) -> None:
+    """A cut answer is read by other code than a sound one."""
+    block = r'{"bbox":[1,2,30,40],"category":"T\ud83d","text":"a \ud83d\ude00 \ude00 b"}'
+    page = GRAMMARS["layout-json"](f"[{block}{end or ']'}", Frame.whole(100, 100, 100.0))
+    assert page.markdown == "a 😀 � b"
+    assert page.blocks[0].type == "T�"

@@ -48,6 +48,11 @@ def unwrapped(text: str) -> str:
     return inside.removesuffix(FENCE).strip() if WRITTEN.match(text) else text
 
 
+def whole(text: str) -> str:
+    """`text` without halves of surrogate pairs: two make a character, one by itself makes none."""
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
 def _end(text: str, stop: int) -> int:
     """Where `text[:stop]` ends without its last token, if that ends an answer."""
     size = next((len(end) for end in ENDS if text.endswith(end, 0, stop)), 0)

@@ -17,7 +17,7 @@ from typing import Any
 from ..blocks import is_figure
 from ..preparing import Frame
 from .boxes import placed
-from .clean import tidy, unwrapped
+from .clean import tidy, unwrapped, whole
 from .parsed import Doubts, Parsed, Piece, assembled, displayed
 
 BOXES = ("bbox", "bbox_2d", "box", "box_2d")
@@ -71,9 +71,9 @@ def _of(one: Mapping[str, Any], names: tuple[str, ...]) -> Any:
 
 def _piece(one: Mapping[str, Any], frame: Frame, doubts: Doubts) -> Piece:
     box, label, words = (_of(one, names) for names in (BOXES, LABELS, TEXTS))
-    kind = str(label or "text")
+    kind = whole(str(label or "text"))  # JSON may spell halves of characters
     text = str(words or "").translate({ord(found): latex for found, latex in LATEX.items()})
-    text = tidy(text, doubts)
+    text = tidy(whole(text), doubts)
     if kind.lower() in FORMULAS:
         text = displayed(text)
     numbers = isinstance(box, list) and all(type(number) in (int, float) for number in box)
