@@ -6,8 +6,10 @@ import math
 import select
 import selectors
 import socket
+import threading
 import time
 from collections.abc import Sequence
+from concurrent.futures import Future
 from typing import TYPE_CHECKING, TypeVar
 
 import anyio
@@ -36,11 +38,28 @@ def run(sending: Waiting[T]) -> T:
         sending.close()
 
 
-def _answer(wanted: Wait | Resolve) -> bool | Sequence[Address]:
+def _answer(wanted: Wait | Resolve) -> bool | Sequence[Address] | None:
     if isinstance(wanted, Resolve):
-        return socket.getaddrinfo(wanted.host, wanted.port, type=socket.SOCK_STREAM)
+        return _resolved(wanted)
     left = _left(wanted.ends)
     return left > 0 if wanted.event == 0 else _ready(wanted.socket, wanted.event, left)
+
+
+def _resolved(wanted: Resolve) -> Sequence[Address] | None:
+    """The addresses, looked up in a thread, since the system takes as long as it likes."""
+    found: Future[Sequence[Address]] = Future()
+
+    def look_up() -> None:
+        try:
+            found.set_result(socket.getaddrinfo(wanted.host, wanted.port, type=socket.SOCK_STREAM))
+        except Exception as error:
+            found.set_exception(error)
+
+    threading.Thread(target=look_up, daemon=True).start()
+    try:
+        return found.result(_left(wanted.ends))
+    except TimeoutError:
+        return None
 
 
 def _polled(stream: socket.socket, event: int, seconds: float) -> bool:
