@@ -435,6 +435,20 @@ def test_a_host_without_address_is_an_error(send, monkeypatch) -> None:
     assert "host has no address" in str(failing(send, "http://host"))
 
 
+def test_a_name_that_no_host_has_is_an_error(send, monkeypatch) -> None:
+    def unknown(*_: object, **__: object) -> object:
+        raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
+
+    async def unknown_too(*_: object, **__: object) -> object:
+        return unknown()
+
+    monkeypatch.setattr(socket, "getaddrinfo", unknown)
+    monkeypatch.setattr(anyio, "getaddrinfo", unknown_too)
+    error = failing(send, "http://host")
+    assert type(error) is APIConnectionError
+    assert "not known" in str(error)
+
+
 def test_a_resolver_that_never_answers_ends_at_the_timeout(send, monkeypatch) -> None:
     resolver(monkeypatch, slow=True)
     error = failing(send, "http://host", timeout=0.1)

@@ -262,3 +262,11 @@ class Ending:
     def close(self) -> None:
         self.is_closed = True
         self._pages._open.discard(self)
+
+
+def test_the_first_document_may_be_the_bad_one(talk) -> None:
+    pages = talk(Reader()).every("ocr_iter", [b"", document(1)], on_error="return")
+    assert [(page.source, page.number, page.finish_reason) for page in pages] == [
+        (0, 0, "error"),
+        (1, 1, "stop"),
+    ]
