@@ -75,7 +75,7 @@ def inputs_of(name: str, given: object) -> tuple[Item, ...]:
     if isinstance(given, str | Mapping) or is_picture(given):
         return (item_of(name, 0, given),)
     if not isinstance(given, Iterable) or hasattr(given, "columns"):
-        raise invalid(name, f"{name} must be {ALLOWED}, or many of one kind, got {_kind(given)}")
+        raise invalid(name, f"{name} must be {ALLOWED}, or many of one kind, got {kind_of(given)}")
     listed = _listed(given)
     if not isinstance(listed, list | tuple):  # an array without dimensions
         return inputs_of(name, listed)
@@ -125,9 +125,11 @@ def item_of(name: str, place: int | None, given: Any) -> Item:
     if isinstance(listed, list | tuple) and listed:
         if all(map(_is_message, listed)):
             return Chat(tuple(_message(name, where, message) for message in listed))
-        if all(map(_is_number, listed)) and min(listed) >= 0:
-            return tuple(map(int, listed))
-    raise invalid(name, f"{where} must be {ALLOWED}, got {_kind(given)}")
+        if all(map(_is_number, listed)):
+            if min(listed) >= 0:
+                return tuple(map(int, listed))
+            raise invalid(name, f"{where}: token ids are 0 or more, got {min(listed)}")
+    raise invalid(name, f"{where} must be {ALLOWED}, got {kind_of(given)}")
 
 
 def tokens_of(item: Item) -> int:
@@ -167,7 +169,7 @@ def has_addresses(chat: Chat) -> bool:
 def is_picture(given: object) -> bool:
     """Whether it is an image that is not read yet."""
     # Pillow's by its name: importing that takes long, and whoever has an image has done it.
-    return isinstance(given, bytes | os.PathLike | ImageURL) or any(
+    return isinstance(given, bytes | bytearray | memoryview | os.PathLike | ImageURL) or any(
         kind.__module__.startswith("PIL.") for kind in type(given).__mro__
     )
 
@@ -182,7 +184,7 @@ def _message(name: str, where: str, message: Mapping[str, Any]) -> Mapping[str, 
         raise invalid(
             name,
             f"{where}: content must be a text, or a list of texts, images and content parts, got"
-            f" {_kind(content)}",
+            f" {kind_of(content)}",
         )
     typed = ({"type": "text", "text": p} if isinstance(p, str) else p for p in parts)
     return {**message, "content": tuple(typed)}
@@ -225,7 +227,10 @@ def _listed(given: Iterable[Any]) -> Any:
     return tuple(given)
 
 
-def _kind(given: object) -> str:
+def kind_of(given: object) -> str:
+    """What a message calls what is no input. Tables have None or NaN where there is nothing."""
+    if given is None or isinstance(given, float):
+        return str(given)
     name = type(given).__name__
     if hasattr(given, "columns"):
         return f"{name}; give one column of it"

@@ -1,6 +1,7 @@
 """What may be embedded, told apart: one of a kind, many of a kind, and what is refused."""
 
 import array
+import math
 from io import BytesIO
 from pathlib import Path
 
@@ -159,11 +160,16 @@ def test_an_image_may_stand_in_a_message() -> None:
     assert data_url_image(second).tobytes() == RED.tobytes()
 
 
-@pytest.mark.parametrize("given", [b"no image", Path("/no/such/file.png")])
+@pytest.mark.parametrize(
+    "given",
+    [b"no image", bytearray(b"no image"), memoryview(b"no image"), Path("/no/such/file.png")],
+    ids=lambda given: type(given).__name__,
+)
 def test_what_is_no_image_is_said_when_it_is_read(given) -> None:
     (chat,) = inputs_of("inputs", given)
     with pytest.raises(MediaError):
         chat.read()
+    assert inputs_of("inputs", [given]) == (chat,)
 
 
 def test_what_is_doubtful_of_an_image_is_told() -> None:
@@ -179,19 +185,20 @@ class Frame(list):
 
 REFUSED = {
     "a number": (5, "inputs must be a text.*got int"),
-    "nothing": (None, "got NoneType"),
+    "nothing": (None, "got None"),
     "a mapping": ({"a": 1}, "got dict with 'a'"),
     "an empty mapping": ({}, "got dict with nothing"),
     "a table": (Frame(["text"]), "got Frame; give one column"),
     "a message alone": (HELLO, "a conversation is a list of them"),
     "a message among texts": (["a", HELLO], "item 1 .*a conversation is a list of them"),
-    "no text": (["fine", None], "item 1 of inputs must be .*got NoneType"),
+    "no text": (["fine", None], "item 1 of inputs must be .*got None"),
+    "what a column has where there is no text": (["fine", math.nan], "item 1 .*got nan"),
     "lists of texts": ([["a", "b"]], "item 0 of inputs must be .*got list of str"),
     "an empty list": ([[]], "item 0 of inputs must be .*got list of nothing"),
     "a number in a list": ([1, "a"], "inputs must be .*got list of int and str"),
-    "floats": ([1.5, 2.0], "item 0 of inputs .*got float"),
+    "floats": ([1.5, 2.0], "item 0 of inputs .*got 1.5"),
     "truth values": ([[True, False]], "item 0 of inputs .*got list of bool"),
-    "token ids below 0": ([[5, -1]], "item 0 of inputs must be"),
+    "token ids below 0": ([[5, -1]], "item 0 of inputs: token ids are 0 or more, got -1"),
     "texts and ids": (["a", [1]], "one kind, got texts and token ids"),
     "texts and images": (["a", RED], "got texts and messages or images.*templated"),
     "ids and a chat": ([[1], [HELLO]], "got token ids and messages"),
