@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from numbers import Integral
 from typing import Any
 
 from .errors import Finding, InvalidRequestError
@@ -81,9 +82,16 @@ def one_of(field: str, value: object, allowed: Iterable[str]) -> None:
         raise invalid(field, f"{field} must be {' or '.join(map(repr, allowed))}, got {value!r}")
 
 
-def at_least(field: str, value: float, least: float) -> None:
-    """Raise InvalidRequestError if a number is too small, or is none."""
-    if not isinstance(value, int | float) or not value >= least:
+def whole(field: str, value: object) -> None:
+    """Raise InvalidRequestError if it is no whole number."""
+    if not isinstance(value, Integral) or isinstance(value, bool):
+        raise invalid(field, f"{field} must be a whole number, got {value!r}")
+
+
+def at_least(field: str, value: int, least: int) -> None:
+    """Raise InvalidRequestError if it is no whole number, or too small."""
+    whole(field, value)
+    if value < least:
         raise invalid(field, f"{field} must be at least {least}, got {value!r}")
 
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from .._context import Context, Target
 from .._flow import Flow
-from .._inputs import at_least, invalid, one_of, without
+from .._inputs import at_least, invalid, one_of, whole, without
 from .._many import OnError
 from .._sizes import ask_sizes, ask_width
 from ..errors import Finding, InvalidRequestError
@@ -57,6 +57,8 @@ class Asked:
         one_of("on_error", self.on_error, get_args(OnError))
         one_of("dtype", self.dtype or "float32", PRECISIONS)
         at_least("batch_size", 1 if self.batch_size is None else self.batch_size, 1)
+        if self.width is not None:
+            whole("dimensions", self.width)
         ours = ("input", "messages", "encoding_format", "embed_dtype", "endianness")
         without(self.extra_body, ours)
 
@@ -102,7 +104,7 @@ def prepared(
         findings = missing_prompt(target.profile, map(str, items), many=total != 1)
         context.report(findings)
     prompt = "" if asked.input_type is None else _prompt(target, asked.input_type, items[0])
-    if isinstance(asked.width, int) and checked:
+    if asked.width is not None and checked:
         yield from ask_sizes(target, asked.width)
     elif out is not None or asked.precision is not FLOAT32:
         yield from ask_width(target)  # what is wider or narrower would be read wrong

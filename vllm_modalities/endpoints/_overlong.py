@@ -50,22 +50,26 @@ def named(
     return [(place, told.get(place, error)) for place, error in failures]
 
 
-def _tokens(target: Target, item: Item) -> Flow[str | None]:
-    """The length of an input, as exactly as can be known without the server's own words."""
+def _tokens(target: Target, item: Item) -> Flow[int | None]:
+    """The length of an input in tokens, if it can be known without the server's own words."""
     if isinstance(item, tuple):
-        return f"{len(item)} tokens"
+        return len(item)
     if not isinstance(item, str):
         return None
     response = yield from target.post(TokenizeRequest(model=target.model, prompt=item))
-    return f"{response.parse(_Count).count} tokens"
+    return response.parse(_Count).count
 
 
 def _error(
-    place: int, error: BadRequestError, length: str | VLLMModalitiesError | None, model: str | None
+    place: int, error: BadRequestError, count: int | VLLMModalitiesError | None, model: str | None
 ) -> BadRequestError:
     limit, said = _LIMIT.search(error.message), _LENGTH.search(error.message)
     assert limit is not None
-    if not isinstance(length, str):  # a chat, or a server that does not count
+    # Not a chat's, nor of a server that does not count; and a text of so many letters that it was
+    # not read may be few tokens.
+    if isinstance(count, int) and count > int(limit[1]):
+        length = f"{count} tokens"
+    else:
         length = (said[1] or said[2]) if said else "more"
     return BadRequestError(
         error.status_code,

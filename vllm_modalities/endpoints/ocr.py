@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, get_args
 
 from .._context import Context
 from .._flow import Flow, Work
-from .._inputs import at_least, one_of
+from .._inputs import invalid, one_of
 from .._journal import Journal, JournalPath
 from .._many import Failure, OnError, each, settle
 from .._progress import Progress, told
@@ -136,7 +136,8 @@ def asked_of(
     from ..documents.choosing import ranges
 
     one_of("on_error", on_error, get_args(OnError))
-    at_least("dpi", 1 if dpi is None else dpi, 1)
+    if dpi is not None and not (isinstance(dpi, int | float) and dpi >= 1):
+        raise invalid("dpi", f"dpi must be at least 1, got {dpi!r}")
     return Asked(
         task=task,
         prompt=prompt,

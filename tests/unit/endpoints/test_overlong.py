@@ -61,6 +61,11 @@ def test_the_words_before_a_text_count(talk) -> None:
         talk(fake).embed(LONG, input_type="query")
 
 
+def test_a_text_of_few_tokens_that_was_refused_for_its_letters_is_told_in_letters(talk) -> None:
+    with pytest.raises(BadRequestError, match="item 0 of inputs has 500 characters, and 'm' reads"):
+        talk(server(UNCOUNTED)).embed("long" * 125)
+
+
 @pytest.mark.parametrize(
     ("words", "length"),
     [
@@ -89,8 +94,8 @@ def test_a_server_without_the_route_is_not_asked(talk) -> None:
 
 def test_token_ids_are_counted_here(talk) -> None:
     fake = FakeVLLM(routes=ROUTES, refuses=lambda text: COUNTED if len(text) > 9 else None)
-    with pytest.raises(PartialFailureError, match="item 1 of inputs has 5 tokens"):
-        talk(fake).embed([[1], [1, 2, 3, 4, 5]])
+    with pytest.raises(PartialFailureError, match="item 1 of inputs has 7 tokens"):
+        talk(fake).embed([[1], [1, 2, 3, 4, 5, 6, 7]])
     assert fake.asked(TOKENIZE) == []
 
 
