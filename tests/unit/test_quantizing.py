@@ -49,6 +49,32 @@ def test_levels_are_spread_over_the_range_of_each_dimension() -> None:
 
 
 @pytest.mark.parametrize("kind", ["int8", "uint8"])
+@pytest.mark.parametrize(
+    ("calibration", "words"),
+    [
+        ([[0, 1], [np.nan, 1]], r"rows of calibration \[1\] are not finite"),
+        ([[0, np.inf]], r"rows of calibration \[0\] are not finite"),
+        ([[0], [1]], "1 numbers a vector, not 2"),
+        ([[0, 1, 2]], "3 numbers a vector, not 2"),
+        (np.empty((0, 2)), "calibration has no vectors"),
+    ],
+)
+def test_levels_that_cover_no_range_are_refused(kind, calibration, words) -> None:
+    with pytest.raises(ValueError, match=words):
+        Embeddings(np.eye(2, dtype=np.float32)).quantize(kind, calibration=calibration)
+
+
+@pytest.mark.parametrize("kind", ["int8", "uint8"])
+def test_levels_of_half_precision_are_as_near_as_those_of_the_same_numbers(kind) -> None:
+    half = np.random.default_rng(7).standard_normal((50, 16)).astype(np.float16)
+    whole = Embeddings(half.astype(np.float32)).quantize(kind)
+    found = Embeddings(half).quantize(kind)
+    np.testing.assert_array_equal(found.vectors, whole.vectors)
+    np.testing.assert_array_equal(found.ranges, whole.ranges)
+    assert found.ranges.dtype == np.float32
+
+
+@pytest.mark.parametrize("kind", ["int8", "uint8"])
 def test_levels_may_cover_the_range_of_others(kind) -> None:
     known = Embeddings(np.array([[-255, 0], [0, 510]], np.float32))
     other = Embeddings(np.array([[-256, 201], [-55.3, 511]], np.float32))

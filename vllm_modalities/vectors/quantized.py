@@ -114,13 +114,9 @@ def quantized(
     Raises:
         ValueError: A row is not finite, there is no such kind, or it takes no calibration.
     """
-    failed = np.flatnonzero(~np.isfinite(vectors).all(axis=1)).tolist()
-    if failed:
-        raise ValueError(f"rows {failed[:8]} are not finite: leave out what failed")
+    _finite(vectors, "rows")
     if kind in BYTES:
-        known = vectors if calibration is None else compare.matrix_of(calibration)
-        known = known if len(known) else np.zeros((1, known.shape[1]), np.float32)
-        ranges = np.stack([known.min(axis=0), known.max(axis=0)])
+        ranges = _ranges(vectors if calibration is None else calibration, vectors)
         levels = np.clip(np.rint((vectors - ranges[0]) / _steps(ranges)), 0, 255)
         return (levels - 128).astype(np.int8) if kind == "int8" else levels.astype(np.uint8), ranges
     if calibration is not None:
@@ -134,6 +130,25 @@ def quantized(
             return vectors.astype(np.float16), None
     kinds = "'binary', 'ubinary', 'int8', 'uint8' or 'float16'"
     raise ValueError(f"quantization must be {kinds}, got {kind!r}")
+
+
+def _finite(vectors: NDArray[Any], what: str) -> None:
+    failed = np.flatnonzero(~np.isfinite(vectors).all(axis=1)).tolist()
+    if failed:
+        raise ValueError(f"{what} {failed[:8]} are not finite: leave out what failed")
+
+
+def _ranges(calibration: ArrayLike, vectors: NDArray[Any]) -> NDArray[np.float32]:
+    """Smallest and greatest number of each dimension."""
+    known, width = compare.matrix_of(calibration), vectors.shape[1]
+    if known.shape[1] != width:
+        raise ValueError(f"calibration has {known.shape[1]} numbers a vector, not {width}")
+    _finite(known, "rows of calibration")
+    if not len(known):
+        if len(vectors):
+            raise ValueError("calibration has no vectors")
+        known = np.zeros((1, width), np.float32)
+    return np.stack([known.min(axis=0), known.max(axis=0)])
 
 
 def _steps(ranges: NDArray[np.float32]) -> NDArray[np.float32]:
