@@ -222,7 +222,7 @@ class PartialFailureError(VLLMModalitiesError):
 
     Attributes:
         results: Same length as the input, in place: NaN rows or None where an item failed; a
-            ranking has those that did not fail.
+            ranking has those that did not fail. Empty where they were given one after another.
         failures: (index of the item, its error), by index.
     """
 
@@ -232,12 +232,14 @@ class PartialFailureError(VLLMModalitiesError):
         failures: Sequence[tuple[int, VLLMModalitiesError]],
         *,
         count: int | None = None,
+        streamed: bool = False,
     ) -> None:
         index, first = failures[0]
         count = len(results) if count is None else count
+        kept = "the results before this error have" if streamed else "`.results` has"
         super().__init__(
             f"{len(failures)} of {count} items failed; the first, item {index}: {first} "
-            "`.results` has the others, `.failures` every error;"
+            f"`.failures` has every error, {kept} the others;"
             ' on_error="return" gives both without raising.'
         )
         self.results, self.failures = results, tuple(failures)

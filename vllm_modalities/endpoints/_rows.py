@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
 import numpy as np
@@ -69,6 +69,7 @@ class Job:
         dimensions: The width that was asked for, if any.
         normalize: What the caller said of the vectors' length.
         findings: What is doubtful about the call.
+        seen: How wide the vectors of the first answer are, once there is one.
     """
 
     target: Target
@@ -78,11 +79,18 @@ class Job:
     dimensions: int | None
     normalize: bool | None
     findings: Sequence[Finding]
+    seen: dict[Literal["width"], int] = field(default_factory=dict)
 
     @property
     def width(self) -> int | None:
         """The vectors' width, as far as it is sure."""
-        return self.dimensions or self.target.facts.embedding_size
+        return self.dimensions or self.seen.get("width") or self.target.facts.embedding_size
+
+    def met(self, width: int) -> int:
+        """The width of the call's first answer, which one of this width may be."""
+        if not self.seen and self.width != width:
+            self.target.learned(embedding_size=width)
+        return self.seen.setdefault("width", width)
 
     def prompted(self, item: Item) -> Item:
         """An input as the model is given it."""
@@ -187,13 +195,11 @@ class Rows:
         found = rows.shape[1]
         with self._lock:
             vectors = self._room(found) if self._vectors is None else self._vectors
-            if found != vectors.shape[1]:
-                raise response.fault(f"vectors are {found} numbers wide, not {vectors.shape[1]}")
-            if self._vectors is None:
-                if self._job.width != found:
-                    self._job.target.learned(embedding_size=found)
-                if self._can_stay(rows, vectors):
-                    vectors = rows
+            width = vectors.shape[1]
+            if found != width or found != (width := self._job.met(found)):
+                raise response.fault(f"vectors are {found} numbers wide, not {width}")
+            if self._vectors is None and self._can_stay(rows, vectors):
+                vectors = rows
             self._vectors = vectors
             if self._job.target.context.options.keep_raw:
                 self._kept.append(response)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterable, Iterable, Mapping, Sized
+from dataclasses import replace
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
@@ -16,7 +17,7 @@ from .._progress import Progress, told
 from ..errors import BadRequestError, MediaError, PartialFailureError
 from ..vectors.embeddings import Embeddings
 from ..vectors.precision import DType
-from ._content import Item, item_of, same_kind, tokens_of
+from ._content import Item, is_picture, item_of, kind_of, same_kind, tokens_of
 from ._embedding import BATCH_TOKENS, Asked, Truncate, prepared
 from ._overlong import named
 from ._rows import Job, Rows
@@ -40,12 +41,14 @@ def embed_iter(
     dtype: DType | None = None,
     batch_size: int | None = None,
     on_error: OnError = "collect",
+    ordered: bool = True,
     progress: Progress = None,
     extra_body: Mapping[str, Any] | None = None,
 ) -> Stream[Embeddings]:
     """Embed inputs as they come, any number of them, in memory that does not grow with it.
 
-    Batches go out side by side, over all servers that have the model, and are given in order.
+    Batches go out side by side, over all servers that have the model, and are given in order, or
+    as they are there.
     Inputs are taken when a result is asked for, and at most 2 * `max_concurrency` batches ahead of
     what has been given. Leaving the loop, or closing the iterator, ends it all.
 
@@ -59,14 +62,16 @@ def embed_iter(
             failure; `"return"` gives every batch and raises nothing. What all inputs share, such
             as a wrong key, is raised at once, and so is the eighth batch in a row that fails
             whole: then the servers are at fault.
+        ordered: True gives batches in the order of the inputs, False as each is there; `.start`
+            says which inputs are in it.
         progress: As for `embed`, called with how many inputs are done, and how many there are, or
             None where `inputs` has no length.
         extra_body: As for `embed`.
 
     Returns:
         An iterator of Embeddings, an async iterator from `AsyncClient`: vectors of as many inputs
-        each as one request held, in the order of the inputs. Positions in `.failures` are those
-        in the batch.
+        each as one request held, in the order of the inputs, from the one at `.start` on.
+        Positions in `.failures` are those in the batch.
 
     Raises:
         InvalidRequestError: An input is nothing that can be embedded, after the results of those
@@ -77,12 +82,12 @@ def embed_iter(
 
     Source: vLLM 0.32.0 vllm/entrypoints/pooling/embed/protocol.py.
     """
-    one = isinstance(inputs, str | bytes | Mapping)
+    one = isinstance(inputs, str | Mapping) or is_picture(inputs)
     if one or not isinstance(inputs, Iterable | AsyncIterable) or hasattr(inputs, "columns"):
         raise invalid(
             "inputs",
-            "embed_iter takes many inputs, one after another, such as a list or a generator; got"
-            f" {type(inputs).__name__}. embed() takes a single one",
+            "embed_iter takes many inputs, one after another, such as a list or a generator, where"
+            f" embed() takes a single one too; got {kind_of(inputs)}",
         )
     asked = Asked(
         model=model,
@@ -102,7 +107,7 @@ def embed_iter(
         job = yield from prepared(context, asked, [item])
         return _Batches(job, item, on_error, progress, total)
 
-    return Stream(inputs, begin)
+    return Stream(inputs, begin, ordered=ordered)
 
 
 class _Batches:
@@ -153,8 +158,9 @@ class _Batches:
 
     def end(self) -> None:
         if self._failures and self._on_error == "collect":
-            nothing = Embeddings(np.empty((self._before, 0), np.float32))
-            raise PartialFailureError(nothing, sorted(self._failures, key=lambda one: one[0]))
+            nothing = Embeddings(np.empty((0, 0), np.float32))
+            failures = sorted(self._failures, key=lambda one: one[0])
+            raise PartialFailureError(nothing, failures, count=self._before, streamed=True)
 
     def _embedded(self, items: list[Item], first: int) -> Flow[Embeddings]:
         rows = Rows(self._job, items, first=first)
@@ -170,4 +176,4 @@ class _Batches:
         failures = yield from named(self._job.target, items, failures, first=first)
         self._failures += [(first + place, error) for place, error in failures]
         self._done(len(items))
-        return rows.result(failures)
+        return replace(rows.result(failures), start=first)

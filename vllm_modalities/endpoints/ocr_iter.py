@@ -200,7 +200,7 @@ class _Pages:
     def end(self) -> None:
         if self._failures and self._on_error == "collect":
             failures = sorted(self._failures, key=lambda one: one[0])
-            raise PartialFailureError((), failures, count=self._count)
+            raise PartialFailureError((), failures, count=self._count, streamed=True)
 
     def _page(self, sheet: _Sheet, place: int) -> Flow[Page]:
         outcome: Read | VLLMModalitiesError | None = sheet.error

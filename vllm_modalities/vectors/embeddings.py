@@ -33,6 +33,8 @@ class Embeddings:
         failures: (position, error) of the inputs that failed; only with `on_error="return"`, and
             in what `embed_iter` gives.
         raw: The server's own answers, with `keep_raw=True`.
+        start: Position of the first among all inputs; more than 0 in what `embed_iter` gives, and
+            in slices.
     """
 
     vectors: NDArray[np.float32]
@@ -42,6 +44,7 @@ class Embeddings:
     warnings: tuple[str, ...] = ()
     failures: tuple[tuple[int, VLLMModalitiesError], ...] = ()
     raw: tuple[bytes, ...] | None = None
+    start: int = 0
 
     @property
     def dimensions(self) -> int:
@@ -60,9 +63,11 @@ class Embeddings:
         if not isinstance(place, slice):
             vector: NDArray[np.float32] = self.vectors[place]
             return vector
-        chosen = {old: new for new, old in enumerate(range(len(self))[place])}
+        places = range(len(self))[place]
+        chosen = {old: new for new, old in enumerate(places)}
         failures = tuple((chosen[i], error) for i, error in self.failures if i in chosen)
-        return replace(self, vectors=self.vectors[place], failures=failures)
+        start = self.start + places.start
+        return replace(self, vectors=self.vectors[place], failures=failures, start=start)
 
     def __iter__(self) -> Iterator[NDArray[np.float32]]:
         return iter(self.vectors)
@@ -153,8 +158,8 @@ class Embeddings:
                 Give the documents' (or the `ranges` that they got) for queries.
 
         Raises:
-            ValueError: A vector is not finite, there is no such quantization, or it takes no
-                calibration.
+            ValueError: A vector is not finite, there is no such quantization, it takes no
+                calibration, or that is of another width, without a vector, or not finite.
         """
         known = None if calibration is None else numbers(calibration)
         short, ranges = quantized(self.vectors, quantization, known)

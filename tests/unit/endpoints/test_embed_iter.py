@@ -1,5 +1,7 @@
 """`embed_iter`: batches of vectors in order, from inputs without end, by both clients."""
 
+import base64
+import threading
 import weakref
 from collections.abc import AsyncIterator, Iterator
 
@@ -10,8 +12,10 @@ from _script import (
     ASYNCIO,
     BLOCKING,
     TRIO,
+    Answer,
     FakeVLLM,
     Talker,
+    body,
     broken,
     status,
     vectors_of,
@@ -85,10 +89,19 @@ def test_all_kinds_of_inputs_are_taken(talk) -> None:
 
 
 @pytest.mark.parametrize(
-    "inputs", ["one text", b"bytes", {"content": "a"}, 5, None, type("Table", (), {"columns": 1})()]
+    ("inputs", "words"),
+    [
+        ("one text", "got str"),
+        (b"bytes", "got bytes"),
+        (bytearray(b"bytes"), "got bytearray"),
+        ({"content": "a"}, "got dict"),
+        (5, "got int"),
+        (None, "got None"),
+        (type("Table", (), {"columns": 1})(), "got Table; give one column of it"),
+    ],
 )
-def test_what_is_not_many_inputs_is_refused_at_once(talk, inputs) -> None:
-    with pytest.raises(InvalidRequestError, match="embed_iter takes many inputs"):
+def test_what_is_not_many_inputs_is_refused_at_once(talk, inputs, words) -> None:
+    with pytest.raises(InvalidRequestError, match=f"embed_iter takes many inputs.*{words}"):
         talk(FakeVLLM()).client.embed_iter(inputs)
 
 
@@ -111,6 +124,47 @@ def test_an_input_that_is_none_comes_after_the_vectors_of_those_before_it(talk, 
     np.testing.assert_array_equal(stacked(batches), vectors_of(TEXTS[:6], 4))
     assert isinstance(error, InvalidRequestError)
     assert words in str(error)
+
+
+@pytest.mark.parametrize("ordered", [True, False])
+def test_a_batch_says_which_inputs_it_has(talk, ordered) -> None:
+    batches = talk(FakeVLLM()).every("embed_iter", TEXTS, batch_size=3, ordered=ordered)
+    assert sorted(batch.start for batch in batches) == [0, 3, 6, 9]
+    for batch in [*batches, *(batch[1:] for batch in batches), *(batch[::-2] for batch in batches)]:
+        if len(batch):
+            np.testing.assert_array_equal(batch[0], vectors_of(TEXTS, 4)[batch.start])
+
+
+def test_a_slow_batch_holds_up_no_other_where_order_does_not_matter() -> None:
+    server, others_are_there = FakeVLLM(), threading.Event()
+
+    def slow(answer: Answer) -> Answer:
+        assert others_are_there.wait(30)
+        return answer
+
+    def told(done: int, _: int | None) -> None:
+        if done == 8:
+            others_are_there.set()
+
+    server.once("text 0", slow)
+    client = Talker(BLOCKING, server, max_concurrency=2)
+    batches = client.every("embed_iter", TEXTS, batch_size=2, ordered=False, progress=told)
+    assert [batch.start for batch in batches] == [2, 4, 6, 8, 0]
+    np.testing.assert_array_equal(stacked(batches[-1:] + batches[:-1]), vectors_of(TEXTS, 4))
+
+
+@pytest.mark.parametrize("transport", ["base64", "float"])
+def test_all_batches_have_the_width_of_the_first_that_came(talk, transport) -> None:
+    server = FakeVLLM()
+    client = talk(server, transport=transport, max_concurrency=1)
+    other = np.ones(3, "<f4")
+    told = base64.b64encode(other).decode() if transport == "base64" else other.tolist()
+    server.once("text 4", body({"data": [{"index": 0, "embedding": told}]}))
+    *batches, error = client.every("embed_iter", TEXTS, batch_size=1)
+    assert {batch.dimensions for batch in batches} == {4}
+    ((place, failed),) = error.failures
+    assert place == 4
+    assert "vectors are 3 numbers wide, not 4" in str(failed)
 
 
 def test_long_inputs_make_short_batches(talk) -> None:
@@ -172,6 +226,8 @@ def test_failures_are_nan_rows_of_their_batches_and_an_error_in_the_end(talk) ->
     assert isinstance(error, PartialFailureError)
     assert [place for place, _ in error.failures] == [3, 8]
     assert "2 of 10 items failed; the first, item 3" in str(error)
+    assert "the results before this error have the others" in str(error)
+    assert len(error.results) == 0
 
 
 def test_failures_may_be_returned(talk) -> None:
@@ -228,13 +284,13 @@ def test_a_batch_that_fails_now_and_then_does_not_end_it(talk, pauses) -> None:
 
 
 def test_over_long_inputs_are_named_by_their_place_among_all(talk) -> None:
-    words = "This model's maximum context length is 6 tokens. However, you requested 7 tokens in"
+    words = "This model's maximum context length is 1 tokens. However, you requested 2 tokens in"
     routes = (EMBEDDINGS, "/tokenize")
     server = FakeVLLM(refuses=lambda t: words if t == "text 8" else None, routes=routes)
     *_, error = talk(server).every("embed_iter", TEXTS, batch_size=3)
     ((place, failed),) = error.failures
     assert place == 8
-    assert failed.message.startswith("item 8 of inputs has 2 tokens, and 'm' reads 6")
+    assert failed.message.startswith("item 8 of inputs has 2 tokens, and 'm' reads 1")
 
 
 def test_an_image_that_cannot_be_read_is_named_by_its_place_among_all(talk) -> None:
