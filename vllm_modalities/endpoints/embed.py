@@ -65,7 +65,8 @@ def embed(
             `"fp8_e4m3"` or `"fp8_e5m2"`, of 4, 2, 2, 1 and 1 bytes a number.
         batch_size: Inputs in one request at most; default 128, fewer where they are long.
         on_error: `"collect"` finishes the rest, then raises PartialFailureError; `"raise"` stops
-            at the first failure; `"return"` gives NaN rows and `.failures`.
+            at the first request that fails, in the server's words; `"return"` gives NaN rows and
+            `.failures`. The error of a single input, and one that all share, is always raised.
         out: Where the vectors go, such as a `numpy.memmap`: shape (n, width), float32 or float16.
         progress: True draws a bar (with rich, in the extra `cli`); a function is called with how
             many inputs are done, and n.
@@ -80,6 +81,7 @@ def embed(
         InvalidRequestError: An input is nothing that can be embedded; `dimensions` is more than
             the model's width, below 1, not in its list, or the model cannot shorten; it has no
             such `input_type`; `out` has not the shape. Nothing is sent.
+        BadRequestError: The server refuses the only input, or knows no such `input_type`.
         MediaError: The only input is an image that cannot be read. Nothing is sent.
         PartialFailureError: Some inputs failed; `.results` has the others.
         ResponseError: The server's vectors are miscounted, unequal in width or not finite.
