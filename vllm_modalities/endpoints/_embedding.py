@@ -57,10 +57,10 @@ class Asked:
         one_of("on_error", self.on_error, get_args(OnError))
         one_of("dtype", self.dtype or "float32", PRECISIONS)
         at_least("batch_size", 1 if self.batch_size is None else self.batch_size, 1)
-        if self.width is not None:
-            whole("dimensions", self.width)
         ours = ("input", "messages", "encoding_format", "embed_dtype", "endianness")
         without(self.extra_body, ours)
+        if self.width is not None:
+            whole("dimensions", self.width)
 
     @property
     def precision(self) -> Precision:

@@ -159,6 +159,7 @@ def test_what_is_no_text_is_refused_in_words(talk, inputs) -> None:
         {"on_error": "ignore"},
         {"extra_body": {"dimensions": "many"}},
         {"extra_body": {"input": "again"}},
+        {"extra_body": "dimensions=4"},
         {"normalize": "perhaps"},
     ],
     ids=repr,
