@@ -126,7 +126,7 @@ def is_unicode(text: str) -> bool:
 
 
 def without(extra_body: Mapping[str, Any] | None, names: Iterable[str]) -> None:
-    """Raise InvalidRequestError if `extra_body` is none, or gives what the method sets itself."""
+    """Raise InvalidRequestError if `extra_body` is no mapping, or gives what the method sets."""
     if not isinstance(extra_body, Mapping | None):
         kind = type(extra_body).__name__
         raise invalid("extra_body", f"extra_body must be a mapping of fields, got {kind}")

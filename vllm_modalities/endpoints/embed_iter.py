@@ -48,9 +48,9 @@ def embed_iter(
     """Embed inputs as they come, any number of them, in memory that does not grow with it.
 
     Batches go out side by side, over all servers that have the model, and are given in order, or
-    as they are there.
-    Inputs are taken when a result is asked for, and at most 2 * `max_concurrency` batches ahead of
-    what has been given. Leaving the loop, or closing the iterator, ends it all.
+    as they are there. Inputs are taken when a result is asked for, and at most 2 *
+    `max_concurrency` batches ahead of what has been given. Leaving the loop, or closing the
+    iterator, ends it all.
 
     Args:
         inputs: Anything that gives one input at a time, each as for `embed`, all of one kind;
