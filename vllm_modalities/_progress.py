@@ -78,6 +78,7 @@ def _bar(total: int | None, of: str) -> Iterator[Callable[[int, int | None], Non
             TimeElapsedColumn,
             TimeRemainingColumn,
         )
+        from rich.table import Column
         from rich.text import Text
     except ImportError:
         raise ImportError(
@@ -88,9 +89,13 @@ def _bar(total: int | None, of: str) -> Iterator[Callable[[int, int | None], Non
         def render(self, task: Task) -> Text:
             return Text(pace(task.finished_speed or task.speed))
 
+    def line() -> Column:
+        return Column(no_wrap=True)  # so that the bar alone gets shorter, on a narrow terminal
+
     columns = (
-        *(TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn()),
-        *(Pace(), TimeElapsedColumn(), TimeRemainingColumn()),
+        *(TextColumn("{task.description}", table_column=line()), BarColumn()),
+        *(MofNCompleteColumn(table_column=line()), Pace(line())),
+        *(TimeElapsedColumn(line()), TimeRemainingColumn(table_column=line())),
     )
     with Progress(*columns) as bars:
         bar = bars.add_task(of, total=total)

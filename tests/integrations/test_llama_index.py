@@ -71,6 +71,12 @@ def test_ranking_without_a_query_is_an_error(client: Client) -> None:
         reranker.postprocess_nodes(SCORED)
 
 
+@pytest.mark.parametrize("made", [VLLMEmbedding, VLLMRerank])
+def test_an_option_by_a_wrong_name_is_an_error(client: Client, made: Any) -> None:
+    with pytest.raises(ValueError, match="top_k"):
+        made(client=client, top_k=3)
+
+
 def test_what_is_shown_of_them_has_no_key(servers: Any) -> None:
     with Client(servers.urls, api_key="secret") as client:
         made = (VLLMEmbedding(client=client), VLLMRerank(client=client))

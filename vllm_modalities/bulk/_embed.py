@@ -153,6 +153,8 @@ def _vectors(
     failures = yield from each([range(len(items))], rows.run, rows.harmless, on_error="return")
     said: list[Failure] = []
     for place, error in failures:
+        if isinstance(error, InvalidRequestError):
+            raise error  # all are texts, so what is refused unsent is what all are asked with
         (told,) = yield from named(
             work.target, items[place : place + 1], [(0, error)], first=numbers[place]
         )

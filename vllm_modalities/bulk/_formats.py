@@ -19,6 +19,8 @@ MAGIC = b"ARROW1"  # of an Arrow file; an Arrow stream has none
 
 Batches: TypeAlias = Iterator[Any]
 """Of `pyarrow.RecordBatch`."""
+Change: TypeAlias = Callable[[Any], Any]
+"""Of a `pyarrow.DataType`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +47,36 @@ def merged(one: pa.Schema, other: pa.Schema) -> pa.Schema:
     return pa.unify_schemas([one, other], promote_options="permissive")
 
 
+def merged_or_texts(one: pa.Schema, other: pa.Schema) -> pa.Schema:
+    """The same for columns that are guessed from texts: two types that do not go together are
+    texts after all.
+    """
+    fields = []
+    for mine, theirs in zip(one, other, strict=True):
+        try:
+            fields += merged(pa.schema([mine]), pa.schema([theirs]))
+        except pa.ArrowException:
+            fields.append(pa.field(mine.name, pa.string()))
+    return pa.schema(fields)
+
+
+def with_types(schema: pa.Schema, change: Change) -> pa.Schema:
+    """The schema with each type as `change` makes it, those inside of others too."""
+    return pa.schema([field.with_type(_changed(field.type, change)) for field in schema])
+
+
+def _changed(kind: pa.DataType, change: Change) -> pa.DataType:
+    types = pa.types
+    if types.is_struct(kind):
+        return pa.struct([part.with_type(_changed(part.type, change)) for part in kind])
+    if types.is_dictionary(kind):
+        return pa.dictionary(kind.index_type, _changed(kind.value_type, change), kind.ordered)
+    if types.is_list(kind) or types.is_large_list(kind):
+        made = pa.list_ if types.is_list(kind) else pa.large_list
+        return made(kind.value_field.with_type(_changed(kind.value_type, change)))
+    return change(kind)
+
+
 def _scan_parquet(file: Path, _: Sequence[str]) -> tuple[pa.Schema, int]:
     with parquet.ParquetFile(file) as opened:
         return opened.schema_arrow, opened.metadata.num_rows
@@ -68,8 +100,27 @@ def _opened_csv(file: Path, types: Mapping[str, pa.DataType]) -> pa.RecordBatchR
 
 
 def _scan_csv(file: Path, texts: Sequence[str]) -> tuple[pa.Schema, int]:
-    with _opened_csv(file, dict.fromkeys(texts, pa.string())) as reader:
-        return reader.schema, sum(map(len, reader))
+    """A column is what all its values are; pyarrow goes by the first MiB of them."""
+    with _opened_csv(file, {}) as reader:
+        names = reader.schema.names
+    begun = [(name, pa.string() if name in texts else pa.null()) for name in names]
+    rows, schema = 0, pa.schema(begun)
+    with _opened_csv(file, dict.fromkeys(names, pa.string())) as reader:
+        for batch in reader:
+            schema, rows = merged_or_texts(schema, _guessed(batch, texts)), rows + len(batch)
+    return schema, rows
+
+
+def _guessed(batch: pa.RecordBatch, texts: Sequence[str]) -> pa.Schema:
+    """What pyarrow takes the texts of a CSV file for."""
+    part = BytesIO()
+    csv.write_csv(batch, part)
+    types = csv.ConvertOptions(column_types=dict.fromkeys(texts, pa.string()))
+    parse = csv.ParseOptions(newlines_in_values=True)
+    whole: pa.Table = csv.read_csv(
+        BytesIO(part.getvalue()), parse_options=parse, convert_options=types
+    )
+    return whole.schema
 
 
 def _read_csv(file: Path, schema: pa.Schema) -> Batches:
@@ -87,9 +138,14 @@ def _json_tables(file: Path, options: json.ParseOptions | None) -> Iterator[pa.T
 
 def _scan_json(file: Path, _: Sequence[str]) -> tuple[pa.Schema, int]:
     """A column is what all its values are, also those far down."""
-    found = [(table.schema, len(table)) for table in _json_tables(file, None)]
+    found = [(with_types(table.schema, _no_time), len(table)) for table in _json_tables(file, None)]
     schema = reduce(merged, [one for one, _ in found], pa.schema([]))
     return schema, sum(rows for _, rows in found)
+
+
+def _no_time(kind: pa.DataType) -> pa.DataType:
+    """JSON has no times; a text that pyarrow takes for one stays as it is written, zone and all."""
+    return pa.string() if pa.types.is_timestamp(kind) else kind
 
 
 def _read_json(file: Path, schema: pa.Schema) -> Batches:

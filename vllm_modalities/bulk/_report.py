@@ -42,4 +42,5 @@ class BulkReport:
     def to_dict(self) -> dict[str, Any]:
         """All of it, as JSON has it."""
         counted = {"done": self.done, "rows_per_second": round(self.rows_per_second, 1)}
-        return {**asdict(self), "out": str(self.out), **counted, "warnings": list(self.warnings)}
+        plain = {"out": str(self.out), "seconds": round(self.seconds, 3)}
+        return {**asdict(self), **plain, **counted, "warnings": list(self.warnings)}

@@ -52,10 +52,8 @@ def one_at_a_time(
     def run(context: Context, rows: pa.RecordBatch, numbers: Sequence[int]) -> Flow[Outcome]:
         values = [file_of(rows[column][0].as_py()) for column in columns]
         for column, value in zip(columns, values, strict=True):
-            if not value:
-                return Outcome(
-                    (), {}, {0: missing(column, "is null" if value is None else "is empty")}
-                )
+            if (lack := _lack(value)) is not None:
+                return Outcome((), {}, {0: missing(column, lack)})
         found, failures = yield from do(context, numbers[0], values)
         others = [one for _, one in failures if not isinstance(one, BadRequestError | MediaError)]
         if others:
@@ -75,6 +73,15 @@ def one_at_a_time(
         parts=into,
         find=find,
     )
+
+
+def _lack(value: Any) -> str | None:
+    """What a value lacks to be sent, which is a fault of its row alone."""
+    if value is None:
+        return "is null"
+    if not value:
+        return "is empty"
+    return "has a null in it" if isinstance(value, list) and None in value else None
 
 
 def _each_alone(rows: pa.RecordBatch) -> Iterator[range]:

@@ -7,7 +7,7 @@ a kill between any two steps leaves what the next run goes on from.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, Self
@@ -61,7 +61,9 @@ class State:
             self._journal.put("job", asked)
             return []
         return [
-            f"{name} was {known.get(name)!r} and is {asked.get(name)!r}"
+            _changed(known["input"], asked["input"])
+            if name == "input"
+            else f"{name} was {known.get(name)!r} and is {asked.get(name)!r}"
             for name in {**known, **asked}
             if known.get(name) != asked.get(name)
         ]
@@ -144,6 +146,13 @@ class State:
         self._journal.close()
         for shard in self.under_way.values():
             shard.close()
+
+
+def _changed(known: Sequence[Sequence[Any]], asked: Sequence[Sequence[Any]]) -> str:
+    """A file in which two lists of files differ, that `Table.identity` gave, or their order."""
+    others = [file[0] for file in [*asked, *known] if (file in asked) != (file in known)]
+    what = f"{others[0]} is new, gone or changed" if others else "its files stand in another order"
+    return f"the input is not what it was: {what}"
 
 
 def _journal_in(folder: Path) -> Journal:

@@ -5,18 +5,21 @@ from __future__ import annotations
 import json
 import os
 import zlib
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from glob import glob, has_magic
+from io import BytesIO
 from itertools import chain
 from pathlib import Path
 from typing import Any, TypeAlias
 
 import pyarrow as pa
+from pyarrow import parquet
 
 from .._inputs import invalid
-from ._formats import FORMATS, Batches, Format, merged
+from ._formats import FORMATS, Batches, Format, merged, merged_or_texts, with_types
 
 JOURNAL = "_job.journal"  # in the folder that a job writes to
 
@@ -47,7 +50,7 @@ class Table:
         for file in self.files:
             with _readable(file):
                 for batch in _format(file).read(file, self.schema):
-                    yield batch.cast(self.schema)
+                    yield batch.select(self.schema.names).cast(self.schema)
 
     def identity(self) -> list[list[Any]]:
         """What tells these files from others: name, bytes and time of change (ns) of each."""
@@ -60,7 +63,9 @@ class Listing(Table):
 
     def batches(self) -> Batches:
         """Their paths."""
-        yield pa.record_batch([pa.array(map(str, self.files), pa.string())], schema=self.schema)
+        for file in self.files:
+            with _readable(file):
+                yield pa.record_batch([pa.array([str(file)], pa.string())], schema=self.schema)
 
 
 def table_of(source: Source, texts: Sequence[str]) -> Table:
@@ -75,33 +80,65 @@ def table_of(source: Source, texts: Sequence[str]) -> Table:
             the files have different columns.
     """
     files = files_of(source, FORMATS)
+    formats = {_format(file) for file in files}
     rows, schema = 0, None
     for file in files:
         with _readable(file):
             found, count = _format(file).scan(file, texts)
-            found = found.remove_metadata()
-        schema, rows = _both(schema, found, file, files[0]), rows + count
+            found = with_types(found.remove_metadata(), _not_a_view)
+            _check_kept(found)
+        schema, rows = _both(schema, found, file, files[0], formats), rows + count
     return Table(files, schema, rows)
 
 
-def _both(known: pa.Schema | None, found: pa.Schema, file: Path, first: Path) -> pa.Schema:
+def _both(
+    known: pa.Schema | None, found: pa.Schema, file: Path, first: Path, formats: set[Format]
+) -> pa.Schema:
     """The schema of the files so far, and of one more."""
     if known is None:
         return found
-    if known.names != found.names:
+    # A key that all of a JSON file's rows lack is lacking no more than one that some lack.
+    if set(known.names) != set(found.names) and formats != {FORMATS[".jsonl"]}:
         names = ", ".join(found.names), ", ".join(known.names)
         raise invalid("source", f"{file} has the columns {names[0]}, and {first} has {names[1]}")
+    if formats == {FORMATS[".csv"]}:
+        return merged_or_texts(known, pa.schema([found.field(name) for name in known.names]))
     try:
         return merged(known, found)
     except pa.ArrowException as error:
         raise invalid("source", f"{file} has not the columns of {first}: {error}") from None
 
 
+def _not_a_view(kind: pa.DataType) -> pa.DataType:
+    """Texts and bytes as pyarrow can take some of; as views, which polars writes, it cannot."""
+    if pa.types.is_string_view(kind):
+        return pa.large_string()
+    return pa.large_binary() if pa.types.is_binary_view(kind) else kind
+
+
+def _check_kept(schema: pa.Schema) -> None:
+    """Raise InvalidRequestError if the output could not have these columns beside a new one."""
+    twice = [name for name, count in Counter(schema.names).items() if count > 1]
+    if twice:
+        raise invalid("source", f"two columns are called {twice[0]!r}")
+    for field in schema:
+        try:
+            nothing = pa.schema([field]).empty_table().take(pa.array([], pa.int64()))
+            parquet.write_table(nothing, BytesIO())
+        except pa.ArrowException as error:
+            raise invalid(
+                "source",
+                f"the column {field.name!r} holds {field.type}, which a Parquet file cannot keep:"
+                f" {error}",
+            ) from None
+
+
 @contextmanager
 def _readable(file: Path) -> Iterator[None]:
     try:
         yield
-    except (pa.ArrowException, OSError, EOFError, zlib.error) as error:  # the last two are gzip's
+    # gzip has two errors of its own, and a name that is not UTF-8 has one.
+    except (pa.ArrowException, OSError, EOFError, zlib.error, UnicodeError) as error:
         raise invalid("source", f"{file} cannot be read: {error}") from error
 
 

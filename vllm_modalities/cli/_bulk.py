@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -63,8 +64,12 @@ def run(
     for warning in report.warnings:
         warn(warning)
     if report.failed:
-        where = printable(f"see {report.out / '_failed.jsonl'}")
-        errors.print(Text.assemble((f"{report.failed:,} failed", "red"), f": {where}"))
+        file = report.out / "_failed.jsonl"
+        with file.open(encoding="utf-8") as lines:
+            first = json.loads(next(lines))
+        told = f"row {first['row']}: {first['error']}: {first['reason']}"
+        said = printable(f": see {file}, which begins with {told}")
+        errors.print(Text.assemble((f"{report.failed:,} failed", "red"), said))
     if report.partial:
         where = "see failures in their new column"
         errors.print(Text.assemble((f"{report.partial:,} lack a part", "red"), f": {where}"))
@@ -84,7 +89,7 @@ def check_alone(others: Mapping[str, object]) -> None:
 
 def _summary(report: BulkReport) -> str:
     said = f"{report.done:,} of {report.rows:,} rows are in {report.out}"
-    if report.found == report.rows:
+    if report.found == report.rows > 0:
         return f"{said}, all of them from before."
     if report.found:
         said += f", {report.found:,} of them from before"

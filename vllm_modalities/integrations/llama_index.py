@@ -28,7 +28,7 @@ from ._files import (
 
 try:
     from llama_index.core.base.embeddings.base import BaseEmbedding
-    from llama_index.core.bridge.pydantic import Field
+    from llama_index.core.bridge.pydantic import ConfigDict, Field
     from llama_index.core.postprocessor.types import BaseNodePostprocessor
     from llama_index.core.readers.base import BaseReader
     from llama_index.core.schema import Document, MetadataMode, NodeWithScore, QueryBundle
@@ -51,6 +51,8 @@ class VLLMEmbedding(BaseEmbedding):
         query_type, document_type: `input_type` of queries and of documents, as for
             `Client.embed`; None puts no prompt before them.
     """
+
+    model_config = ConfigDict(extra="forbid")  # or an option by a wrong name is ignored
 
     client: Client = Field(default_factory=Client, exclude=True)
     async_client: AsyncClient = Field(default_factory=AsyncClient, exclude=True)
@@ -97,6 +99,8 @@ class VLLMRerank(BaseNodePostprocessor):
         top_n: How many to keep; None keeps all.
         instruction: What is relevant, for models that read it.
     """
+
+    model_config = ConfigDict(extra="forbid")  # or an option by a wrong name is ignored
 
     client: Client = Field(default_factory=Client, exclude=True)
     async_client: AsyncClient = Field(default_factory=AsyncClient, exclude=True)

@@ -297,6 +297,14 @@ def test_warnings_are_told_once_with_how_often_and_are_bounded(
     assert caught[0].filename == _bulk_jobs.__file__
 
 
+def test_an_option_that_no_row_could_have_ends_the_job(talk, server, tmp_path) -> None:
+    file = table(tmp_path / "in.parquet", [None, *texts_of(20)])
+    with pytest.raises(InvalidRequestError, match="dimensions=2: "):
+        run(talk(server), embed, file, out=tmp_path / "out", column="text", batch_size=2,
+            dimensions=2)  # fmt: skip
+    assert failed_in(tmp_path / "out") == {}
+
+
 def test_a_report_counts_what_this_run_did(tmp_path) -> None:
     report = BulkReport(
         tmp_path, rows=10, failed=2, partial=0, found=4, seconds=3.0, warnings=("odd",)

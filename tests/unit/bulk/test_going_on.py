@@ -121,11 +121,19 @@ def test_another_job_is_refused_and_all_that_differs_is_named(server, tmp_path) 
     with pytest.raises(InvalidRequestError) as caught:
         run(blocking(server), embed, file, out=out, column="text", dimensions=2, shard_rows=7)
     said = str(caught.value)
-    assert "input was [['in.parquet', " in said
+    assert "the input is not what it was: in.parquet is new, gone or changed; " in said
     assert "dimensions was None and is 2" in said
     assert "shard_rows was 65536 and is 7" in said
     assert "dtype" not in said
     assert "model was" not in said
+
+
+def test_files_in_another_order_are_another_job(server, tmp_path) -> None:
+    files = [table(tmp_path / f"{name}.parquet", texts_of(1)) for name in "ab"]
+    out = tmp_path / "out"
+    run(blocking(server), embed, files, out=out, column="text")
+    with pytest.raises(InvalidRequestError, match="its files stand in another order"):
+        run(blocking(server), embed, files[::-1], out=out, column="text")
 
 
 def test_requests_of_another_size_go_on_with_the_same_job(server, tmp_path) -> None:

@@ -42,6 +42,7 @@ def hits(tmp_path: Path) -> Path:
         {"q": "b", "texts": []},
         {"q": None, "texts": ["x"]},
         {"q": "c", "texts": ["odd", "b", "cc"]},
+        {"q": "d", "texts": ["x", None]},
     ]
     (tmp_path / "hits.jsonl").write_text("\n".join(map(json.dumps, rows)))
     return tmp_path / "hits.jsonl"
@@ -61,9 +62,9 @@ def test_each_row_s_documents_are_ranked_by_its_query(talk, ranker, hits, tmp_pa
     out = tmp_path / "out"
     options = {"out": out, "query": "q", "documents": "texts"}
     report = run(talk(ranker), bulk.rerank, hits, **options)
-    assert (report.rows, report.failed, report.partial) == (4, 2, 1)
+    assert (report.rows, report.failed, report.partial) == (5, 3, 1)
     again = run(talk(ranker), bulk.rerank, hits, **options)
-    assert (again.found, again.failed, again.partial) == (4, 2, 1)
+    assert (again.found, again.failed, again.partial) == (5, 3, 1)
     first, second = rows_in(out)
     assert first == {
         "q": "a",
@@ -76,6 +77,7 @@ def test_each_row_s_documents_are_ranked_by_its_query(talk, ranker, hits, tmp_pa
     assert {row: one["reason"] for row, one in failed_in(out).items()} == {
         1: "the value of 'texts' is empty",
         2: "the value of 'q' is null",
+        4: "the value of 'texts' has a null in it",
     }
     assert parquet.read_schema(out / "part-00000.parquet").field("ranking").type == pa.struct(
         {
@@ -84,7 +86,7 @@ def test_each_row_s_documents_are_ranked_by_its_query(talk, ranker, hits, tmp_pa
             "failures": pa.list_(pa.string()),
         }
     )
-    assert run(talk(ranker), bulk.rerank, hits, **options).found == 4
+    assert run(talk(ranker), bulk.rerank, hits, **options).found == 5
 
 
 @pytest.mark.parametrize(
@@ -122,7 +124,7 @@ def test_a_folder_of_recordings_becomes_a_table_of_transcripts(talk, ear, talks,
     # It may be put right, and is tried again until it is.
     assert names_in(out) >= {"_part-00000.journal", "_part-00000.rows", "part-00000.parquet"}
     soundfile.write(talks / "bad.mp3", SPOKEN, 16_000, format="WAV")
-    with pytest.raises(InvalidRequestError, match="input was"):
+    with pytest.raises(InvalidRequestError, match=r"bad\.mp3 is new, gone or changed"):
         run(talk(ear), bulk.transcribe, talks, out=out, diarize=True)
 
 

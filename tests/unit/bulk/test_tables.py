@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import os
 import re
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from pyarrow import csv, feather, ipc, parquet
 
 from vllm_modalities import InvalidRequestError
 from vllm_modalities.bulk import _formats
+from vllm_modalities.bulk._paths import paths_in
 from vllm_modalities.bulk._tables import files_of, table_of
 
 ROWS = [{"id": 1, "text": "one"}, {"id": 2, "text": None}, {"id": 3, "text": "three, and\nmore"}]
@@ -39,6 +41,10 @@ WRITERS = {
     "t.jsonl.gz": lines,
     "t.JSONL.GZ": lines,
 }
+
+
+def paths_of(file: Path, _: object) -> object:
+    return rows_of(paths_in(file, None, [".parquet"]))
 
 
 def rows_of(found) -> list[dict]:
@@ -71,6 +77,79 @@ def test_a_json_column_is_what_all_its_values_are(tmp_path, monkeypatch) -> None
     assert found.schema == pa.schema({"a": pa.float64(), "b": pa.list_(pa.string())})
     assert [row["a"] for row in rows_of(found)] == [None, 1.0, 2.5, None]
     assert [row["b"] for row in rows_of(found)] == [None, None, ["x"], []]
+
+
+# What stands in a column's first rows, and in a row beyond the MiB that pyarrow goes by.
+LATE = {
+    "a number after nothing": ("", "7", pa.int64()),
+    "a fraction after numbers": ("7", "1.5", pa.float64()),
+    "a word after nothing": ("", "n/a?", pa.string()),
+    "a word after numbers": ("7", "none yet", pa.string()),
+    "a time after days": ("2024-01-01", "2024-01-01 10:00:00.5", pa.string()),
+    "no number at all": ("", "", pa.null()),
+}
+
+
+@pytest.mark.parametrize("name", LATE)
+def test_a_csv_column_is_what_all_its_values_are(tmp_path, name) -> None:
+    first, last, kind = LATE[name]
+    long = "many words " * 20
+    written = [f'{value},"{long}\n{place}"' for place, value in enumerate([first] * 6000 + [last])]
+    (tmp_path / "t.csv").write_text("\n".join(["x,text", *written]))
+    found = table_of(tmp_path / "t.csv", ["text"])
+    assert (found.rows, found.schema) == (6001, pa.schema({"x": kind, "text": pa.string()}))
+    rows = rows_of(found)
+    assert rows[-1]["text"] == f"{long}\n6000"
+    if kind == pa.string():
+        assert (rows[0]["x"], rows[-1]["x"]) == (first, last)
+
+
+def test_a_csv_column_may_be_guessed_otherwise_in_another_file(tmp_path) -> None:
+    (tmp_path / "1.csv").write_text("zip,n\n01234,1\n")
+    (tmp_path / "2.csv").write_text("n,zip\n2.5,AB12\n")
+    found = table_of(tmp_path, [])
+    assert rows_of(found) == [{"zip": "01234", "n": 1.0}, {"zip": "AB12", "n": 2.5}]
+
+
+@pytest.mark.parametrize(
+    "value", ["2024-01-01", "2024-01-01T10:00:00+02:00", ["2024-01-01"], {"at": ["2024-01-01"]}]
+)
+def test_texts_in_json_stay_texts_though_they_look_like_times(tmp_path, value) -> None:
+    (tmp_path / "t.jsonl").write_text(json.dumps({"a": value}))
+    assert rows_of(table_of(tmp_path / "t.jsonl", [])) == [{"a": value}]
+
+
+def test_a_key_that_a_json_file_lacks_is_null_in_its_rows(tmp_path) -> None:
+    for name, row in {"1": {"a": 1}, "2": {"b": "x", "a": 2}, "3": None}.items():
+        (tmp_path / f"{name}.jsonl").write_text(json.dumps(row) if row else "")
+    assert rows_of(table_of(tmp_path, [])) == [{"a": 1, "b": None}, {"a": 2, "b": "x"}]
+
+
+def test_columns_may_stand_in_another_order_in_another_file(tmp_path) -> None:
+    parquet.write_table(pa.table({"a": [1], "b": ["x"]}), tmp_path / "1.parquet")
+    parquet.write_table(pa.table({"b": ["y"], "a": [2]}), tmp_path / "2.parquet")
+    assert rows_of(table_of(tmp_path, [])) == [{"a": 1, "b": "x"}, {"a": 2, "b": "y"}]
+
+
+@pytest.mark.parametrize("name", ["t.csv", "t.arrow"])
+def test_two_columns_of_one_name_are_refused(tmp_path, name) -> None:
+    twice = pa.Table.from_arrays([pa.array(["x"]), pa.array(["y"])], ["a", "a"])
+    with pa.output_stream(tmp_path / name) as file:
+        if name == "t.csv":
+            csv.write_csv(twice, file)
+        else:
+            with ipc.new_file(file, twice.schema) as written:
+                written.write_table(twice)
+    with pytest.raises(InvalidRequestError, match="two columns are called 'a'"):
+        table_of(tmp_path / name, ["a"])
+
+
+@pytest.mark.parametrize("source", [table_of, paths_of])
+def test_a_name_that_is_not_utf_8_is_refused_with_the_file(tmp_path, source) -> None:
+    file = tmp_path / os.fsdecode(b"caf\xe9.parquet")
+    file.touch()
+    with pytest.raises(InvalidRequestError, match="cannot be read: 'utf-8' codec"):
+        source(file, [])
 
 
 def test_an_empty_file_of_lines_has_no_columns(tmp_path) -> None:

@@ -62,7 +62,8 @@ def test_failed_rows_make_exit_status_1_and_are_named(put, tmp_path) -> None:
     file, out = table(tmp_path / "in.parquet", ["a", None]), tmp_path / "out"
     done = invoked("embed", file, "--column", "text", "--out", out)
     assert done.exit_code == 1
-    assert done.stderr == f"1 failed: see {out / '_failed.jsonl'}\n"
+    said = "row 1: InvalidRequestError: the value of 'text' is null"
+    assert done.stderr == f"1 failed: see {out / '_failed.jsonl'}, which begins with {said}\n"
     done = invoked("embed", file, "--column", "text", "--out", out, "--json")
     assert done.exit_code == 1
     told = json.loads(done.stdout)
@@ -174,3 +175,5 @@ def test_the_end_tells_how_many_and_how_fast(found: int, seconds: float, words: 
     module = importlib.import_module("vllm_modalities.cli._bulk")
     report = BulkReport(Path("out"), 1000, failed=1, partial=0, found=found, seconds=seconds)
     assert module._summary(report) == f"999 of 1,000 rows are in out{words}"
+    nothing = BulkReport(Path("out"), 0, failed=0, partial=0, found=0, seconds=seconds)
+    assert module._summary(nothing).startswith("0 of 0 rows are in out; 0 rows a second, ")
