@@ -1,10 +1,13 @@
 """`out=`: vectors go into the caller's own array; `progress=`: how far the call is."""
 
 import builtins
+import io
 import sys
 
 import numpy as np
 import pytest
+import rich
+import rich.console
 from _script import FakeVLLM, Talker, body, status, vectors_of
 
 from vllm_modalities import (
@@ -14,6 +17,7 @@ from vllm_modalities import (
     PartialFailureError,
     ResponseError,
 )
+from vllm_modalities._progress import told
 
 TEXTS = [f"text {i}" for i in range(9)]
 EXPECTED = vectors_of(TEXTS, 4)
@@ -201,6 +205,17 @@ def test_true_draws_a_bar(talk, capsys) -> None:
 def test_nothing_is_drawn_unless_asked_for(talk, capsys, progress) -> None:
     talk(FakeVLLM()).embed(TEXTS, progress=progress)
     assert capsys.readouterr().out == ""
+
+
+@pytest.mark.parametrize("width", [20, 40, 60, 80, 120])
+def test_a_bar_stays_on_one_line_of_a_terminal_of_any_width(width, monkeypatch) -> None:
+    written = io.StringIO()
+    console = rich.console.Console(file=written, force_terminal=True, width=width)
+    monkeypatch.setattr(rich, "_console", console)
+    with told(True, 100_000, of="rows") as done:
+        for _ in range(9):
+            done(11_000)
+    assert written.getvalue().count("\n") == 1
 
 
 def test_a_bar_without_rich_names_the_extra(monkeypatch) -> None:
