@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import inspect
+from functools import partial
+from typing import Any
 
 import pytest
 
 from vllm_modalities import Client, ResponseError, Segment, Transcript
+from vllm_modalities.integrations import haystack, langchain, llama_index
 from vllm_modalities.integrations._files import File, OCROptions, Part, SpeechOptions, _spoken
 
 FILE = File("talk.wav", {"source": "talk.wav"})
@@ -26,6 +29,22 @@ def test_a_piece_that_failed_is_a_warning() -> None:
     failures = ((3, ResponseError("cut", body=b"")),)
     (part,) = _spoken(FILE, Transcript("Hello.", failures=failures), "recording")
     assert part.facts == {"source": "talk.wav", "warnings": "piece 3: cut"}
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        haystack.VLLMOCRConverter,
+        haystack.VLLMTranscriber,
+        partial(langchain.VLLMAudioLoader, "talk.wav"),
+        partial(langchain.VLLMOCRLoader, "page.png"),
+        llama_index.VLLMAudioReader,
+        llama_index.VLLMOCRReader,
+    ],
+)
+def test_an_option_by_a_wrong_name_is_an_error_before_anything_is_read(made: Any) -> None:
+    with pytest.raises(TypeError, match="unexpected keyword argument 'page'"):
+        made(page=3)
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import aclosing, closing
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol, TypeAlias, TypedDict, get_args
@@ -91,6 +91,9 @@ class PageReading:
 
     options: Mapping[str, Any]
 
+    def __post_init__(self) -> None:
+        _check(self.options, {*OCROptions.__annotations__, "password"})
+
     def parts(self, client: Client, files: Sequence[File]) -> Iterator[Part]:
         contents = [file.content for file in files]
         with closing(client.ocr_iter(contents, **_strict(self.options))) as found:
@@ -115,6 +118,7 @@ class SpeechReading:
 
     def __post_init__(self) -> None:
         one_of("per", self.per, get_args(Per))
+        _check(self.options, SpeechOptions.__annotations__)
 
     def parts(self, client: Client, files: Sequence[File]) -> Iterator[Part]:
         for file in files:
@@ -128,6 +132,13 @@ class SpeechReading:
             found = await client.transcribe(file.content, **_strict(self.options))
             for part in _spoken(file, found, self.per):
                 yield part
+
+
+def _check(options: Iterable[str], known: Container[str]) -> None:
+    """Raise TypeError for an option by a wrong name, before a pipeline is under way."""
+    for name in options:
+        if name not in known:
+            raise TypeError(f"unexpected keyword argument {name!r}")
 
 
 def _strict(options: Mapping[str, Any]) -> dict[str, Any]:

@@ -183,6 +183,7 @@ class VLLMOCRConverter(_Converter):
     ) -> None:
         self.base_url, self.api_key = base_url, api_key
         self.password, self.options = password, options
+        PageReading(options)  # or a wrong name would be found when the pipeline is under way
 
     def _reading(self) -> Reading:
         password = self.password.resolve_value() if self.password else None
@@ -222,6 +223,7 @@ class VLLMTranscriber(_Converter):
     ) -> None:
         self.base_url, self.api_key = base_url, api_key
         self.per, self.options = per, options
+        self._reading()
 
     def _options(self) -> dict[str, Any]:
         return {"per": self.per, **self.options}
