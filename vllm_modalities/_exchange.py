@@ -191,6 +191,7 @@ def _spelled(
     replica: Replica, body: RequestModel, send_to: Callable[..., Request], tries: Iterator[int]
 ) -> Flow[Response]:
     """Send to whichever of the body's paths the server has; a missing one is remembered."""
+    cure = "; a model with a vector a token has embed_tokens()" * (body.TASK == "embed")
     for path in _paths(replica, body):
         try:
             return (yield from send_to(path, resend=next(tries)))
@@ -201,12 +202,13 @@ def _spelled(
         except (BadRequestError, InternalServerError) as error:
             if not _is_missing_task(error):
                 raise
+            said = f"{replica.url} says: {error.message}{cure}"
             replica.lacks(body.TASK)
-            cure = "; a model with a vector a token has embed_tokens()" * (body.TASK == "embed")
-            raise UnsupportedTaskError(f"{replica.url} says: {error.message}{cure}") from error
+            replica.remembered[body.TASK] = said  # for every later call
+            raise UnsupportedTaskError(said) from error
     raise UnsupportedTaskError(
-        f"{replica.url} has no route {' or '.join(body.PATHS)}: its model does not do this;"
-        " `client.servers()` shows what each server does"
+        f"{replica.url} has no route {' or '.join(body.PATHS)}: its model does not do this"
+        f"{cure}; `client.servers()` shows what each server does"
     )
 
 

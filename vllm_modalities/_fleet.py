@@ -47,7 +47,8 @@ class Replica:
         due: `clock()` time after which it is asked again who it is.
         unlisted: Tasks and paths that it turned out not to have.
         remembered: What answers have shown beside that, such as its model's own names for input
-            types; gone when it comes back as another release.
+            types, and what it said of a task that it has not; gone when it comes back as another
+            release.
         outstanding: Requests to it that are not over, waiting or in flight.
         window: How many of them may be in flight.
     """

@@ -95,15 +95,36 @@ def at_least(field: str, value: int, least: int) -> None:
         raise invalid(field, f"{field} must be at least {least}, got {value!r}")
 
 
+def many_of(field: str, given: object, kind: str) -> tuple[Any, ...]:
+    """The texts, or what `kind` says, of a list, a column of a table or an array.
+
+    Raises:
+        InvalidRequestError: It is a single one, a table, or no collection.
+    """
+    single = isinstance(given, str | bytes | Mapping) or hasattr(given, "columns")
+    found = None if single or not isinstance(given, Iterable) else listed(given)
+    if not isinstance(found, list | tuple):  # an array without dimensions holds a single one too
+        cure = "; give one column of it" * hasattr(given, "columns")
+        name = type(given).__name__
+        raise invalid(field, f"{field} must be a list of {kind}, got {name}{cure}")
+    return tuple(found)
+
+
+def listed(given: Iterable[Any]) -> Any:
+    """Python's own values of an array, or what is iterated."""
+    for name in ("tolist", "to_pylist"):  # numpy, pandas, torch; pyarrow
+        if hasattr(given, name):
+            return getattr(given, name)()
+    return tuple(given)
+
+
 def texts_of(field: str, given: object) -> tuple[str, ...]:
     """Many texts as a tuple.
 
     Raises:
-        InvalidRequestError: It is a single text, no collection, or holds something else.
+        InvalidRequestError: As for `many_of`, or it holds something else.
     """
-    if not isinstance(given, Iterable) or isinstance(given, str | bytes | Mapping):
-        raise invalid(field, f"{field} must be a list of texts, got {type(given).__name__}")
-    texts = tuple(given)
+    texts = many_of(field, given, "texts")
     for place, text in enumerate(texts):
         if not isinstance(text, str):
             kind = type(text).__name__

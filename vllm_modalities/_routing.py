@@ -241,12 +241,14 @@ def _unknown_release(url: str) -> Finding:
 
 
 def _unsupported(context: Context, wanted: type[RequestModel]) -> UnsupportedTaskError:
-    infos = _infos(context)
-    per_token = wanted.TASK == "embed" and any("embed_tokens" in info.tasks for info in infos)
-    cure = " A model with a vector a token has embed_tokens()." * per_token
+    infos, task = _infos(context), wanted.TASK
+    said = [r.remembered[task] for r in context.fleet.replicas if task in r.remembered]
+    per_token = task == "embed" and any("embed_tokens" in info.tasks for info in infos)
+    cure = " A model with a vector a token has embed_tokens()." if per_token else wanted.CURE
+    hint = f" If one does all the same, say so: Client({{{task!r}: 'http://…'}})"
     return UnsupportedTaskError(
-        f"no configured server does {wanted.TASK!r}: {tell(infos)}.{cure} If one does all"
-        f" the same, say so: Client({{{wanted.TASK!r}: 'http://…'}})"
+        f"no configured server does {task!r}: {'; '.join([tell(infos), *said])}.{cure}"
+        f"{'' if said else hint}"
     )
 
 

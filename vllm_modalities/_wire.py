@@ -39,6 +39,9 @@ class RequestModel(pydantic.BaseModel):
     WEBSOCKET: ClassVar[bool] = False
     """Whether they are websockets, which no server lists and no GET finds."""
 
+    CURE: ClassVar[str] = ""
+    """A sentence, after a blank, of how a server comes to do it; for where none does."""
+
     model: str | None = None
     extra_body: Mapping[str, Any] | None = pydantic.Field(default=None, exclude=True, repr=False)
 

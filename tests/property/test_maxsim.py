@@ -191,6 +191,28 @@ def test_widths_that_differ_are_refused() -> None:
         maxsim([two], [np.ones(3)])
     with pytest.raises(ValueError, match="tokens, dim"):
         TokenEmbeddings.from_arrays([np.ones(3)])
+    with pytest.raises(ValueError, match="of one dim"):
+        TokenEmbeddings.from_arrays([two, three])
+
+
+@pytest.mark.parametrize("number", [np.nan, np.inf])
+@pytest.mark.parametrize("storage", ["float16", "int8"])
+def test_what_is_not_finite_is_not_stored_short(number, storage) -> None:
+    packed = TokenEmbeddings.from_arrays([SOME, NONE, SOME * number, SOME])
+    with pytest.raises(ValueError, match=r"items \[2\] are not finite"):
+        packed.quantize(storage)
+
+
+@pytest.mark.parametrize("skip", [(-1, 0), (0, -1)])
+def test_the_mean_reads_no_other_item_s_tokens(skip) -> None:
+    with pytest.raises(ValueError, match="skip must be two numbers from 0 on"):
+        TokenEmbeddings.from_arrays([SOME, SOME]).mean(skip=skip)
+
+
+def test_where_all_items_failed_every_score_is_nan() -> None:
+    nothing = TokenEmbeddings.from_arrays([np.empty((0, 0), np.float32)] * 2)
+    for found in (maxsim([SOME], nothing), maxsim(nothing, [SOME]).T):
+        np.testing.assert_array_equal(found, np.full((1, 2), np.nan))
 
 
 def test_other_storage_and_no_place_at_all_are_refused() -> None:

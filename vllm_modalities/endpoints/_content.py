@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from numbers import Integral
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard
 
-from .._inputs import ImageURL, invalid, is_unicode
+from .._inputs import ImageURL, invalid, is_unicode, listed
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -76,14 +76,14 @@ def inputs_of(name: str, given: object) -> tuple[Item, ...]:
         return (item_of(name, 0, given),)
     if not isinstance(given, Iterable) or hasattr(given, "columns"):
         raise invalid(name, f"{name} must be {ALLOWED}, or many of one kind, got {kind_of(given)}")
-    listed = _listed(given)
-    if not isinstance(listed, list | tuple):  # an array without dimensions
-        return inputs_of(name, listed)
-    if set(map(type, listed)) == {str} and all(map(str.isascii, listed)):  # what is usual, fast
-        return tuple(listed)
-    if listed and (_is_number(listed[0]) or _is_message(listed[0])):
-        return (item_of(name, None, listed),)
-    items = tuple(item_of(name, place, one) for place, one in enumerate(listed))
+    many = listed(given)
+    if not isinstance(many, list | tuple):  # an array without dimensions
+        return inputs_of(name, many)
+    if set(map(type, many)) == {str} and all(map(str.isascii, many)):  # what is usual, fast
+        return tuple(many)
+    if many and (_is_number(many[0]) or _is_message(many[0])):
+        return (item_of(name, None, many),)
+    items = tuple(item_of(name, place, one) for place, one in enumerate(many))
     for item in items[1:]:
         same_kind(name, items[0], item)
     return items
@@ -121,14 +121,14 @@ def item_of(name: str, place: int | None, given: Any) -> Item:
         return Chat(({"role": "user", "content": (given,)},), bare=True)
     if isinstance(given, Mapping) and set(given) == {"content"}:
         return Chat((_message(name, where, {"role": "user", **given}),), bare=True)
-    listed = _listed(given) if isinstance(given, Iterable) else None
-    if isinstance(listed, list | tuple) and listed:
-        if all(map(_is_message, listed)):
-            return Chat(tuple(_message(name, where, message) for message in listed))
-        if all(map(_is_number, listed)):
-            if min(listed) >= 0:
-                return tuple(map(int, listed))
-            raise invalid(name, f"{where}: token ids are 0 or more, got {min(listed)}")
+    many = listed(given) if isinstance(given, Iterable) else None
+    if isinstance(many, list | tuple) and many:
+        if all(map(_is_message, many)):
+            return Chat(tuple(_message(name, where, message) for message in many))
+        if all(map(_is_number, many)):
+            if min(many) >= 0:
+                return tuple(map(int, many))
+            raise invalid(name, f"{where}: token ids are 0 or more, got {min(many)}")
     raise invalid(name, f"{where} must be {ALLOWED}, got {kind_of(given)}")
 
 
@@ -217,14 +217,6 @@ def _is_message(given: object) -> TypeGuard[Mapping[str, Any]]:
 
 def _is_number(given: object) -> TypeGuard[int]:
     return isinstance(given, Integral) and not isinstance(given, bool)
-
-
-def _listed(given: Iterable[Any]) -> Any:
-    """Python's own values of an array, or what is iterated."""
-    for name in ("tolist", "to_pylist"):  # numpy, pandas, torch; pyarrow
-        if hasattr(given, name):
-            return getattr(given, name)()
-    return tuple(given)
 
 
 def kind_of(given: object) -> str:

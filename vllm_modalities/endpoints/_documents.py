@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from .._context import Context
 from .._flow import Flow
-from .._inputs import invalid
+from .._inputs import invalid, many_of
 from ..errors import VLLMModalitiesError
-from ._content import Chat, is_picture, item_of
+from ._content import Chat, is_picture, item_of, kind_of
 from ._pictures import pictured
 from ._ranking import Item
 
@@ -30,9 +30,7 @@ def rankables(name: str, given: object, key: Key = None) -> tuple[Any, tuple[Ran
     Raises:
         InvalidRequestError: It is no collection, or holds something that cannot be compared.
     """
-    if not isinstance(given, Iterable) or isinstance(given, str | bytes | Mapping | Chat):
-        raise invalid(name, f"{name} must be a list of documents, got {type(given).__name__}")
-    own = tuple(given)
+    own = many_of(name, given, "documents")
     if key is None and all(type(one) is str and one.isascii() for one in own):  # usual, and fast
         return own, own
     return own, tuple(rankable(name, place, one, key) for place, one in enumerate(own))
@@ -45,7 +43,7 @@ def rankable(name: str, place: int | None, given: Any, key: Key = None) -> Ranka
         given = _of_key(name, where, given, key)
     is_content = isinstance(given, Mapping) and isinstance(given.get("content"), list | tuple)
     if isinstance(given, Mapping) and not is_content:
-        given = given.get("content", given.get("text"))
+        given = next((given[field] for field in ("content", "text") if field in given), given)
     if is_content:
         item = item_of(name, place, {"content": given["content"]})
     elif isinstance(given, str) or is_picture(given):
@@ -53,7 +51,7 @@ def rankable(name: str, place: int | None, given: Any, key: Key = None) -> Ranka
     elif _is_mixed(given):
         item = item_of(name, place, {"content": given})
     else:
-        raise invalid(name, f"{where} must be {ALLOWED}; got {type(given).__name__}")
+        raise invalid(name, f"{where} must be {ALLOWED}; got {kind_of(given)}")
     assert not isinstance(item, tuple)
     return item
 
@@ -64,7 +62,11 @@ def _of_key(name: str, where: str, given: Any, key: str | Callable[[Any], Any]) 
     try:
         return given[key]
     except (KeyError, TypeError, IndexError):
-        raise invalid(name, f"{where} has no {key!r}, which `key` names") from None
+        raise invalid(
+            name,
+            f"{where} has no field {key!r}, which `key` names, it is {kind_of(given)}; an attribute"
+            " is read by a function: key=lambda document: document.text",
+        ) from None
 
 
 def _is_mixed(given: object) -> bool:

@@ -71,10 +71,25 @@ def _error(
         length = f"{count} tokens"
     else:
         length = (said[1] or said[2]) if said else "more"
-    return BadRequestError(
-        error.status_code,
+    return _said(
+        error,
         f"item {place} of inputs has {length}, and {model!r} reads {limit[1]} tokens."
         ' Split it, or cut it with truncate="end" or "start"',
+    )
+
+
+def with_cure(error: VLLMModalitiesError, cure: str) -> VLLMModalitiesError:
+    """The error, with what helps where something was too long for the model."""
+    if not isinstance(error, BadRequestError) or not _LIMIT.search(error.message):
+        return error
+    return _said(error, f"{error.message} {cure}")
+
+
+def _said(error: BadRequestError, message: str) -> BadRequestError:
+    """The same error in other words."""
+    return BadRequestError(
+        error.status_code,
+        message,
         server=error.server,
         request_id=error.request_id,
         body=error.body,

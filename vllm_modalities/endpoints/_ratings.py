@@ -17,9 +17,14 @@ from .._results import Usage
 from ..errors import Finding, VLLMModalitiesError
 from ._content import sizes_of
 from ._documents import Rankable, wired
+from ._overlong import with_cure
 from ._ranking import RankingFields
 
 BATCH_COUNT, BATCH_TOKENS = 128, 65_536  # pairs of one request at most, and tokens, roughly
+CUT = (
+    "Cut documents with a max_tokens_per_doc that leaves room for the query, or the query with"
+    " max_tokens_per_query"
+)
 THREAD_FROM = 100_000  # bytes of an answer from which reading it would hold up an event loop
 
 R = TypeVar("R", bound=RankingFields)
@@ -130,7 +135,8 @@ class Ratings(Generic[R]):
         if profile is not None and profile.kind == "listwise" and not self._sides.pairs:
             return (yield from self._fill_by_list(asked.batch_size))
         work = list(self._sides.work(asked.batch_size or BATCH_COUNT))
-        return (yield from each(work, self.run, self.harmless, on_error=asked.on_error))
+        failures = yield from each(work, self.run, self.harmless, on_error=asked.on_error)
+        return [(place, with_cure(error, CUT)) for place, error in failures]
 
     def _fill_by_list(self, batch_size: int | None) -> Flow[list[Failure]]:
         """All documents of a query in one request: the model judges them by each other."""

@@ -12,6 +12,7 @@ from .._many import OnError, settle
 from ..vectors.tokens import TokenEmbeddings
 from ._content import inputs_of
 from ._marking import marked
+from ._overlong import named
 from ._token_embeddings import TokenEmbeddingRequest
 from ._tokens import OURS, Template, TokenRows
 from .pooling import TokenEmbedRequest
@@ -96,6 +97,7 @@ def embed_tokens(
     )
     rows = TokenRows(target, template, sequences)
     failures = yield from rows.fill(batch_size, on_error)
+    failures = yield from named(target, sequences, failures)
     result = rows.packed(failures, findings, kept)
     return settle(result, failures, on_error=on_error)
 

@@ -36,6 +36,10 @@ class TokenEmbedRequest(PoolingRequest):
     TASK: ClassVar[str] = "embed_tokens"
     MAPPED_AS: ClassVar[tuple[str, ...]] = ("pooling",)
 
+    CURE: ClassVar[str] = (
+        " A model that embeds does it when it is served with --pooler-config.task token_embed."
+    )
+
     task: str | None = "token_embed"
 
     @classmethod
@@ -58,6 +62,11 @@ class TokenClassifyRequest(PoolingRequest):
 
     TASK: ClassVar[str] = "token_classify"
     MAPPED_AS: ClassVar[tuple[str, ...]] = ("pooling",)
+
+    CURE: ClassVar[str] = (
+        " BGE-M3 weighs tokens, and a classifier tells their classes, when it is served with"
+        " --pooler-config.task token_classify."
+    )
 
     task: str | None = "token_classify"
 

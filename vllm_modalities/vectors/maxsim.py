@@ -87,9 +87,8 @@ def maxsim(
     if top_k is not None and top_k < 1:
         raise ValueError(f"top_k must be at least 1, got {top_k}")
     asked, answers = ragged(queries), ragged(documents)
-    counts = len(asked.offsets) - 1, len(answers.offsets) - 1
-    scores = np.full(counts, np.nan, np.float32)
-    if 0 not in counts:
+    scores = np.full((len(asked.offsets) - 1, len(answers.offsets) - 1), np.nan, np.float32)
+    if asked.offsets[-1] and answers.offsets[-1]:  # without any token there is no width either
         if asked.dimensions != answers.dimensions:
             raise ValueError(
                 f"queries are {asked.dimensions} numbers wide, documents {answers.dimensions}"
@@ -109,11 +108,11 @@ def ragged(given: Tokens) -> Ragged:
     arrays = cast("Sequence[NDArray[Any]]", given)
     if isinstance(given, np.ndarray) and given.ndim == 2:
         arrays = [given]
-    return _Listed.of(arrays)
+    return Listed.of(arrays)
 
 
 @dataclass(frozen=True, slots=True)
-class _Listed:
+class Listed:
     """Arrays that stay where they are until their block is read."""
 
     arrays: Sequence[NDArray[Any]]
@@ -121,7 +120,7 @@ class _Listed:
     dimensions: int
 
     @classmethod
-    def of(cls, arrays: Sequence[NDArray[Any]]) -> _Listed:
+    def of(cls, arrays: Sequence[NDArray[Any]]) -> Listed:
         shapes = {np.shape(array)[1:] for array in arrays}
         if len(shapes) > 1 or any(len(shape) != 1 for shape in shapes):
             raise ValueError(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal, overload
+from typing import Any, Literal, get_args, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 from .._results import Usage
 from ..errors import VLLMModalitiesError
 from .compare import unit
+from .decode import not_finite
 from .embeddings import Embeddings
-from .maxsim import Offsets, Scores, Tokens, maxsim, starts
+from .maxsim import Listed, Offsets, Scores, Tokens, maxsim, starts
 
 Storage = Literal["float16", "int8"]
 
@@ -55,12 +56,10 @@ class TokenEmbeddings(Sequence[NDArray[np.float32]]):
         """
         if not len(arrays):
             return cls(np.empty((0, 0), np.float32), np.zeros(1, np.int64))
-        lengths = np.array([len(array) for array in arrays], np.int64)
+        offsets = Listed.of(arrays).offsets
         vectors = np.concatenate([np.asarray(array) for array in arrays])
-        if vectors.ndim != 2:
-            raise ValueError(f"items must be of shape (tokens, dim), got {np.shape(arrays[0])}")
         kept = vectors.dtype == np.float16
-        return cls(vectors if kept else vectors.astype(np.float32), starts(lengths))
+        return cls(vectors if kept else vectors.astype(np.float32), offsets)
 
     @property
     def dimensions(self) -> int:
@@ -143,13 +142,16 @@ class TokenEmbeddings(Sequence[NDArray[np.float32]]):
         number is off by more than 1/254 of that.
 
         Raises:
-            ValueError: `storage` is neither.
+            ValueError: `storage` is neither, or a vector is not finite.
         """
-        if storage == "float16":
-            return replace(self, vectors=self.rows(0, len(self)).astype(np.float16), scales=None)
-        if storage != "int8":
+        if storage not in get_args(Storage):
             raise ValueError(f'storage must be "float16" or "int8", got {storage!r}')
         vectors = self.rows(0, len(self))
+        if bad := not_finite(vectors):
+            items = np.unique(np.searchsorted(self.offsets, bad, side="right") - 1).tolist()
+            raise ValueError(f"items {items[:8]} are not finite: leave out what failed")
+        if storage == "float16":
+            return replace(self, vectors=vectors.astype(np.float16), scales=None)
         scales = np.abs(vectors).max(axis=1, initial=0).astype(np.float32) / 127
         scales[scales == 0] = 1
         numbers = np.rint(vectors / scales[:, np.newaxis]).astype(np.int8)
@@ -165,8 +167,13 @@ class TokenEmbeddings(Sequence[NDArray[np.float32]]):
             skip: How many tokens are left out at the beginning and at the end of each item.
 
         An item without tokens has a row of NaN.
+
+        Raises:
+            ValueError: `skip` is below 0.
         """
         first, last = skip
+        if min(skip) < 0:
+            raise ValueError(f"skip must be two numbers from 0 on, got {skip}")
         begins, lengths = self.offsets[:-1] + first, self.lengths - first - last
         filled = lengths > 0
         means = np.full((len(self), self.dimensions), np.nan, np.float32)

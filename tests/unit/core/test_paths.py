@@ -82,8 +82,9 @@ def test_501_is_an_unsupported_task_and_remembered() -> None:
     play = Play(server)
     with pytest.raises(UnsupportedTaskError, match="does not support Embeddings API"):
         play.call(embed, "a")
-    with pytest.raises(UnsupportedTaskError):
+    with pytest.raises(UnsupportedTaskError, match="does not support Embeddings API") as again:
         play.call(embed, "a")
+    assert "say so" not in str(again.value)
     assert len(server.posts) == 1
 
 

@@ -4,6 +4,7 @@ import base64
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
+import numpy as np
 import pytest
 from _script import BLOCKING, FakeVLLM, Play, Talker, status
 
@@ -117,3 +118,25 @@ def test_no_item_is_at_fault_where_a_harmless_one_is_refused_in_the_same_words()
     failures = Play(FakeVLLM()).run(each([range(8)], refused, refused, on_error="return"))
     assert failures == [(place, error) for place in range(8)]
     assert ran == [range(8), range(4), range(4, 8), None]
+
+
+MANY = {
+    "embed": ("embed", ["a", "b"]),
+    "embed_tokens": ("late-interaction", ["a", "b"]),
+    "classify": ("cross-encoder", ["a", "b"]),
+    "rerank": ("cross-encoder", "q", ["a", "b"]),
+    "score": ("cross-encoder", "q", ["a", "b"]),
+}
+
+
+@pytest.mark.parametrize("method", MANY)
+def test_a_batch_size_is_a_whole_number_of_python_s_or_of_numpy_s(talk, method) -> None:
+    kind, *arguments = MANY[method]
+    server = FakeVLLM(kind)
+    call = getattr(talk(server), method)
+    for wrong in (1.5, np.float64(2), float("nan"), 0, "2"):
+        with pytest.raises(InvalidRequestError, match="batch_size must be"):
+            call(*arguments, batch_size=wrong)
+    assert server.posts == []
+    assert len(call(*arguments, batch_size=np.int64(1))) == 2
+    assert len(server.posts) == 2

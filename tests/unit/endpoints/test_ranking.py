@@ -2,6 +2,7 @@
 
 import json
 import math
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -129,8 +130,10 @@ def test_the_caller_s_own_objects_are_ranked_and_come_back(name) -> None:
 
 
 WRONG = {
-    "a dict with neither": ([{"title": "a"}], None, "item 0 of documents.*key"),
-    "a field that is missing": (["a", {"text": "b"}], "text", "item 0 of documents has no 'text'"),
+    "a dict with neither": ([{"title": "a"}], None, "item 0 of documents.*dict with 'title'"),
+    "a field that is missing": (["a", {"text": "b"}], "text", "item 0 of documents has no field"),
+    "an attribute for a field": ([SimpleNamespace(text="a")], "text", "function: key=lambda"),
+    "a text that is none": ([{"text": 5}], None, "item 0 of documents.*got int"),
     "a number": (["a", 5], None, "item 1 of documents"),
     "token ids": ([[1, 2]], None, "item 0 of documents"),
     "half a surrogate pair": (["\ud800"], None, "surrogate"),
@@ -148,6 +151,60 @@ def test_what_cannot_be_compared_is_refused_and_named(talk, name) -> None:
     with pytest.raises(InvalidRequestError, match=words):
         talk(server).rerank("q", documents, key=key)
     assert server.posts == []
+
+
+class Column:
+    """As pyarrow's are: what is iterated are values of its own."""
+
+    def __init__(self, values: list) -> None:
+        self._values = values
+
+    def __iter__(self):
+        return map(SimpleNamespace, self._values)
+
+    def to_pylist(self) -> list:
+        return self._values
+
+
+@pytest.mark.parametrize("column", [np.array, Column])
+def test_an_array_and_a_column_are_lists(talk, column) -> None:
+    server, texts = FakeVLLM("cross-encoder"), ["a", "b"]
+    result = talk(server).rerank("q", column(texts))
+    assert server.posts[0].body["documents"] == texts
+    assert {type(found.document) for found in result} == {str}
+    talk(server).score(column(texts), column(texts))
+    assert server.posts[1].body["queries"] == texts
+
+
+TABLE = type("Table", (), {"columns": ["text"], "__iter__": lambda self: iter(self.columns)})()
+
+
+@pytest.mark.parametrize(
+    ("documents", "words"),
+    [(TABLE, "give one column of it"), (np.array("a"), "a list of"), ({"a": "b"}, "got dict")],
+    ids=["a table", "an array without dimensions", "a mapping"],
+)
+def test_a_table_s_names_are_not_taken_for_documents(talk, documents, words) -> None:
+    server = FakeVLLM("cross-encoder", routes=None)
+    client = talk(server)
+    calls = [lambda: client.rerank("q", documents), lambda: client.embed_sparse(documents)]
+    for call in calls:
+        with pytest.raises(InvalidRequestError, match=words):
+            call()
+    assert server.posts == []
+
+
+TOO_LONG = "This model's maximum context length is 512 tokens. Please reduce the length."
+
+
+@pytest.mark.parametrize("method", ["rerank", "score"])
+def test_a_document_that_is_too_long_is_told_what_cuts_it(talk, method) -> None:
+    server = FakeVLLM("cross-encoder", refuses=lambda text: TOO_LONG if text == "long" else None)
+    with pytest.raises(PartialFailureError) as caught:
+        getattr(talk(server), method)("q", ["a", "long"])
+    ((place, error),) = caught.value.failures
+    assert (place, error.message.startswith(TOO_LONG)) == (1, True)
+    assert "max_tokens_per_doc" in error.message
 
 
 @pytest.mark.parametrize("query", [["q", "r"], [], None, 5, {"q": "r"}], ids=str)

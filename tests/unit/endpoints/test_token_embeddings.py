@@ -217,9 +217,12 @@ def test_the_body_goes_only_to_servers_that_have_it() -> None:
 @pytest.mark.parametrize("transport", ["auto", "bytes", "base64", "float"])
 def test_embed_says_what_such_a_server_gives_and_names_the_method(talk, transport) -> None:
     fake = hiding()
+    client = talk(fake, transport=transport)
     with pytest.raises(UnsupportedTaskError, match=r"a vector a token.* embed_tokens\(\)"):
-        talk(fake, transport=transport).embed(TEXTS)
+        client.embed(TEXTS)
     assert len(fake.posts) == 1
+    with pytest.raises(UnsupportedTaskError, match=r"a vector a token.* embed_tokens\(\)"):
+        client.embed(TEXTS)  # whether it is asked again or not
 
 
 @pytest.mark.parametrize("seen", ["base64", "plain", "late"])

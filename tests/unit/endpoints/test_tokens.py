@@ -19,6 +19,7 @@ from vllm_modalities import (
     ResponseError,
     UnsupportedTaskError,
 )
+from vllm_modalities.endpoints.embed import embed
 from vllm_modalities.endpoints.embed_tokens import embed_tokens
 from vllm_modalities.endpoints.token_classify import token_classify
 from vllm_modalities.profiles import PROFILES
@@ -246,6 +247,35 @@ def test_a_server_that_was_started_for_another_task_is_told_with_the_flag(talk) 
     fake.always(POOLING, status(400, words))
     with pytest.raises(UnsupportedTaskError, match="Serve the model with --pooler"):
         talk(fake).embed_tokens(TEXTS)
+
+
+LONG = "This model's maximum context length is 2 tokens. Please reduce the length."
+
+
+def test_a_text_that_is_too_long_is_named_with_what_cuts_it(talk) -> None:
+    fake = server(refuses=lambda text: LONG if "five" in text else None)
+    with pytest.raises(PartialFailureError) as caught:
+        talk(fake).embed_tokens(["a", "four five"])
+    ((place, error),) = caught.value.failures
+    assert place == 1
+    assert error.message.startswith("item 1 of inputs has")
+    assert 'truncate="end"' in error.message
+
+
+@pytest.mark.parametrize("call", [1, 2])
+def test_embed_names_the_method_whatever_the_mapping_says(call) -> None:
+    play = Play({"http://a": server(routes=ALL)}, base_url={"embed": "http://a"})
+    for _ in range(call):
+        with pytest.raises(UnsupportedTaskError, match=r"has embed_tokens\(\)"):
+            play.call(embed, "a")
+
+
+def test_where_no_server_does_it_the_flag_is_named(talk) -> None:
+    client = talk(FakeVLLM("cross-encoder"))
+    for method in ("embed_tokens", "token_classify", "embed_sparse"):
+        task = "token_embed" if method == "embed_tokens" else "token_classify"
+        with pytest.raises(UnsupportedTaskError, match=rf"--pooler-config\.task {task}\."):
+            getattr(client, method)("a")
 
 
 def test_embed_on_a_server_that_answers_501_names_the_method_that_it_has(talk) -> None:
