@@ -1,5 +1,7 @@
 """MaxSim: the same as one pair after the other, in whichever shape and storage the vectors come."""
 
+import io
+
 import numpy as np
 import pytest
 from hypothesis import example, given
@@ -193,6 +195,37 @@ def test_widths_that_differ_are_refused() -> None:
         TokenEmbeddings.from_arrays([np.ones(3)])
     with pytest.raises(ValueError, match="of one dim"):
         TokenEmbeddings.from_arrays([two, three])
+
+
+@given(arrays=items(), storage=st.sampled_from([None, "float16", "int8"]))
+def test_what_was_saved_is_loaded(arrays, storage) -> None:
+    packed = TokenEmbeddings.from_arrays(arrays)
+    packed = packed.quantize(storage) if storage else packed
+    parts = {name: getattr(packed, name) for name in ("vectors", "offsets", "scales")}
+    with io.BytesIO() as file:
+        np.savez(file, **{name: part for name, part in parts.items() if part is not None})
+        file.seek(0)
+        loaded = TokenEmbeddings(**np.load(file))
+    np.testing.assert_array_equal(maxsim(loaded, loaded), maxsim(packed, packed))
+
+
+SHORT = TokenEmbeddings.from_arrays([SOME]).quantize("int8")
+
+
+@pytest.mark.parametrize(
+    ("parts", "words"),
+    [
+        ((SOME, np.array([1, 2])), "from 0 to 2"),
+        ((SOME, np.array([0, 3])), "from 0 to 2"),
+        ((SHORT.vectors, SHORT.offsets), "a scale each"),
+        ((SHORT.vectors, SHORT.offsets, SHORT.scales[:1]), "a scale each"),
+        ((SOME, SHORT.offsets, SHORT.scales), "floats have none"),
+    ],
+    ids=str,
+)
+def test_parts_that_do_not_belong_together_are_refused(parts, words) -> None:
+    with pytest.raises(ValueError, match=words):
+        TokenEmbeddings(*parts)
 
 
 @pytest.mark.parametrize("number", [np.nan, np.inf])

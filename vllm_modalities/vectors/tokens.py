@@ -35,6 +35,9 @@ class TokenEmbeddings(Sequence[NDArray[np.float32]]):
         warnings: What was doubtful.
         failures: (position, error) of the items that failed; only with `on_error="return"`.
         raw: The server's own answers, with `keep_raw=True`.
+
+    Raises:
+        ValueError: The offsets are not those of these vectors, or `scales` is missing or too many.
     """
 
     vectors: NDArray[Any]
@@ -46,6 +49,15 @@ class TokenEmbeddings(Sequence[NDArray[np.float32]]):
     warnings: tuple[str, ...] = ()
     failures: tuple[tuple[int, VLLMModalitiesError], ...] = ()
     raw: tuple[bytes, ...] | None = None
+
+    def __post_init__(self) -> None:
+        count, ends = len(self.vectors), (int(self.offsets[0]), int(self.offsets[-1]))
+        if ends != (0, count):
+            raise ValueError(
+                f"offsets must go from 0 to {count}, the number of vectors, not {ends}"
+            )
+        if len([] if self.scales is None else self.scales) != count * (self.vectors.dtype == "i1"):
+            raise ValueError("int8 vectors have a scale each in `scales`, and floats have none")
 
     @classmethod
     def from_arrays(cls, arrays: Sequence[NDArray[Any]]) -> TokenEmbeddings:
