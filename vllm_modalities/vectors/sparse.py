@@ -10,7 +10,9 @@ from numpy.typing import NDArray
 
 from .._results import Usage
 from ..errors import VLLMModalitiesError
-from .maxsim import Offsets, Scores
+from .maxsim import Offsets, Scores, starts
+
+AT_ONCE = 2**22  # products that are held at once: 16 MB
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -61,16 +63,23 @@ class SparseEmbeddings:
         Returns:
             Shape (n, m).
         """
-        known = np.unique(self.indices)
-        table = np.zeros((len(known) + 1, len(self)), np.float32)  # the last row is of strangers
-        rows = np.repeat(np.arange(len(self)), np.diff(self.offsets))
-        table[np.searchsorted(known, self.indices), rows] = self.weights
+        if len(self) > len(other):
+            return other.similarity(self).T
+        known, columns = np.unique(self.indices, return_inverse=True)
         places = np.searchsorted(known, other.indices)
         shared = np.append(known, -1)[places] == other.indices
-        places[~shared] = len(known)
-        scores = np.zeros((len(other), len(self)), np.float32)
-        filled = np.diff(other.offsets) > 0
-        if filled.any():
-            products = table[places] * other.weights[:, np.newaxis]
-            scores[filled] = np.add.reduceat(products, other.offsets[:-1][filled], axis=0)
-        return scores.T
+        places, weights = places[shared], other.weights[shared, np.newaxis]
+        begins = starts(shared)[other.offsets]  # of what is shared of each other text
+        filled = np.diff(begins) > 0
+        scores = np.zeros((len(self), len(other)), np.float32)
+        if not len(places):
+            return scores
+        step = max(AT_ONCE // (len(places) + len(known)), 1)
+        for first in range(0, len(self), step):
+            offsets = self.offsets[first : first + step + 1]
+            part, count = slice(offsets[0], offsets[-1]), len(offsets) - 1
+            table = np.zeros((len(known), count), np.float32)
+            table[columns[part], np.repeat(np.arange(count), np.diff(offsets))] = self.weights[part]
+            summed = np.add.reduceat(table[places] * weights, begins[:-1][filled], axis=0)
+            scores[first : first + step, filled] = summed.T
+        return scores

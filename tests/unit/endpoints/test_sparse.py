@@ -14,6 +14,7 @@ from vllm_modalities import (
     SparseEmbeddings,
     UnsupportedTaskError,
 )
+from vllm_modalities.vectors import sparse
 
 WEIGHING = ("/pooling", "/tokenize", "/detokenize")
 NUMBERS = {word: int.from_bytes(word.encode()) for word in ("cat", "dog", "the")}
@@ -85,8 +86,9 @@ def test_it_goes_to_servers_that_weigh_tokens(talk) -> None:
         talk(server()).embed_sparse("cat", batch_size=0)
 
 
+@pytest.mark.parametrize("at_once", [1, 20, sparse.AT_ONCE])
 @given(data=st.data(), counts=st.tuples(st.integers(0, 5), st.integers(0, 5)))
-def test_similarity_is_the_dot_product_of_the_matrices(data, counts) -> None:
+def test_similarity_is_the_dot_product_of_the_matrices(at_once, data, counts) -> None:
     rng = np.random.default_rng(data.draw(st.integers(0, 999)))
 
     def drawn(count: int) -> tuple[SparseEmbeddings, np.ndarray]:
@@ -97,7 +99,9 @@ def test_similarity_is_the_dot_product_of_the_matrices(data, counts) -> None:
         return SparseEmbeddings(columns.astype(np.int32), dense[rows, columns], offsets), dense
 
     (one, left), (other, right) = map(drawn, counts)
-    np.testing.assert_allclose(one.similarity(other), left @ right.T, atol=1e-5)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(sparse, "AT_ONCE", at_once)
+        np.testing.assert_allclose(one.similarity(other), left @ right.T, atol=1e-5)
 
 
 def test_a_server_for_dense_vectors_and_one_for_weights_each_get_their_own(talk) -> None:
