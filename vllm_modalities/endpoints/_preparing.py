@@ -12,6 +12,7 @@ from ..gates import examine
 from ..profiles import ScoreForm
 from ._canary import form_for
 from ._cutting import can_cut, cut, may_be_cut
+from ._prompts import missing_sides
 from ._ranking import RankingFields
 from ._ratings import Sides
 
@@ -32,6 +33,8 @@ def prepared(target: Target, template: R, sides: Sides) -> Flow[tuple[R, Sides, 
     both = (*sides.queries, *sides.documents)
     is_text = all(isinstance(item, str) for item in both)
     form, findings = yield from form_for(target, may_write=is_text)
+    queries = (query for query in sides.queries if isinstance(query, str))
+    findings += missing_sides(target.profile, queries)
     target.context.report(findings)
     found: list[Finding] = [*findings]
     if target.context.options.validation != "off":

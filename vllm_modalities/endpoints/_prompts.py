@@ -64,3 +64,26 @@ def missing_prompt(profile: Profile, texts: Iterable[str], *, many: bool) -> lis
             warns=ModelUsageWarning,
         )
     ]
+
+
+def missing_sides(profile: Profile, queries: Iterable[str]) -> list[Finding]:
+    """A warning, if an embedder compares texts without what it was trained with on either side.
+
+    Source: vLLM 0.33.0 vllm/entrypoints/pooling/scoring, which takes both as they are.
+    """
+    embed, late = profile.embed, profile.rerank is not None
+    if embed is None or not (embed.marks or missing_prompt(profile, queries, many=False)):
+        return []
+    key, what = ("marks", "markers") if embed.marks else ("prompts", "words before its texts")
+    instead = "embed_tokens() and maxsim()" if late else "embed() and .similarity()"
+    return [
+        Finding(
+            code=f"ranking-without-{key}",
+            severity="warning",
+            field="query",
+            message=f"{profile.name} was trained with {what}, which vLLM's own scores do without,"
+            f' so they are worse; {instead} take them by input_type="query" and "document"',
+            source=embed.sources.get(key, ""),
+            warns=ModelUsageWarning,
+        )
+    ]

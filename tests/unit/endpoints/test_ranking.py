@@ -15,6 +15,7 @@ from vllm_modalities import (
     BadRequestError,
     InvalidRequestError,
     MediaError,
+    ModelUsageWarning,
     PartialFailureError,
     RerankRequest,
     ResponseError,
@@ -192,6 +193,28 @@ def test_a_table_s_names_are_not_taken_for_documents(talk, documents, words) -> 
         with pytest.raises(InvalidRequestError, match=words):
             call()
     assert server.posts == []
+
+
+@pytest.mark.parametrize(
+    ("model", "kind", "words"),
+    [
+        ("intfloat/e5-base-v2", "embed", r"words before its texts.* embed\(\) and \.similarity"),
+        ("colbert-ir/colbertv2.0", "late-interaction", r"markers.* embed_tokens\(\) and maxsim"),
+        ("GTE-ModernColBERT-v1", "late-interaction", r"words.* embed_tokens\(\) and maxsim"),
+    ],
+)
+def test_an_embedder_s_scores_without_its_prompts_are_warned_of(talk, model, kind, words) -> None:
+    client = talk(FakeVLLM(kind, model=model))
+    for method in ("rerank", "score"):
+        with pytest.warns(ModelUsageWarning, match=words):
+            found = getattr(client, method)("why", ["a", "b"])
+        assert len(found.warnings) == 1
+
+
+@pytest.mark.parametrize("model", ["intfloat/e5-base-v2", "BAAI/bge-m3", "unknown"])
+def test_an_embedder_s_scores_with_what_it_wants_are_not(talk, model) -> None:
+    documents = ["passage: a", "passage: b"]
+    assert talk(FakeVLLM(model=model)).rerank("query: why", documents).warnings == ()
 
 
 TOO_LONG = "This model's maximum context length is 512 tokens. Please reduce the length."
