@@ -39,7 +39,8 @@ def check_command(command: str, *, vllm_version: str | None = None) -> list[Find
         InvalidRequestError: There is no such command in it.
         ImportError: It is YAML, and PyYAML is not installed.
 
-    Source: the parsers of sixteen releases (options.json), and the rows of `_rules`.
+    Source: the parsers of sixteen releases (options.json), the rows of `_rules`, and those of
+        `recipe`.
     """
     findings = []
     for words in _commands(command):
@@ -83,12 +84,24 @@ def _corrected(words: Words, vllm_version: str | None) -> Words:
 
 def _examined(served: Served) -> Iterator[tuple[Finding, Fix | None]]:
     """Every finding, with what puts it right."""
+    yield from _unserved(served)
     yield from unknown(served)
     yield from _values(served)
     for rule in RULES:
         if rule.concerns(served):
             yield rule.finding, rule.fix
     yield from _lacking(served)
+
+
+def _unserved(served: Served) -> Iterator[tuple[Finding, Fix | None]]:
+    """A model that no release serves, or this one not yet."""
+    row, model = served.row, served.words.model
+    if row is not None and row.instead:
+        problem = f"no release serves {model}; serve {row.instead}"
+        yield _refused("model-unserved", "model", problem), None
+    elif row is not None and row.since and served.version < row.since:
+        problem = f"{row.name} needs vLLM {row.since} or later, not {served.version}"
+        yield _refused("model-too-new", "model", problem), None
 
 
 def _values(served: Served) -> Iterator[tuple[Finding, Fix | None]]:

@@ -137,13 +137,6 @@ EMBEDDERS: tuple[Row, ...] = (
             ),
         ),
     ),
-    Row(
-        name="jina-embeddings-v4",
-        pattern=called("jina-embeddings-v4"),
-        example="jinaai/jina-embeddings-v4",
-        task="embed_tokens",
-        instead="jinaai/jina-embeddings-v4-vllm-retrieval",
-    ),
     _jina_v5("small", "0.20.0", "vLLM PR #39575"),
     _jina_v5("nano", "0.27.0", "vLLM PR #50688"),
     Row(

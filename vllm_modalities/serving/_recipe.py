@@ -17,8 +17,9 @@ from ._part import POOLING, VLLM, Note, Part, Row
 from ._rerankers import RERANKERS
 from ._speech import SPEECH
 from ._templates import TEMPLATES
+from ._unserved import UNSERVED
 
-ROWS: tuple[Row, ...] = (*OCR, *SPEECH, *RERANKERS, *EMBEDDERS)
+ROWS: tuple[Row, ...] = (*OCR, *SPEECH, *RERANKERS, *EMBEDDERS, *UNSERVED)
 """All families; the first that matches a model counts."""
 
 NEWEST = "0.32.0"

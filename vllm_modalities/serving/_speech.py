@@ -127,8 +127,7 @@ SPEECH: tuple[Row, ...] = (
         parts=(remote_code("vllm-project/vllm docs/models/supported_models.md"),),
         notes=(
             Note(
-                "no release gives it /v1/audio/transcriptions: sound goes to chat, which this"
-                " client leaves to others",
+                "no release gives it /v1/audio/transcriptions; `transcribe` asks it in a chat",
                 f"{VLLM}model_executor/models/ultravox.py",
             ),
         ),

@@ -12,9 +12,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vllm_modalities import InvalidRequestError
+from vllm_modalities import InvalidRequestError, ServerVersion
 from vllm_modalities.serving import check_command, correct_command
 from vllm_modalities.serving._options import NAMES, RELEASES, choices, listed, names, takes
+from vllm_modalities.serving._recipe import ROWS
 from vllm_modalities.serving._rules import RULES
 
 FLAGS = json.loads((Path(__file__).parent / "serve_flags.json").read_text())
@@ -203,6 +204,21 @@ def test_what_harms_is_found_and_put_right(code: str, command: str, release: str
     corrected = correct_command(command, vllm_version=release)
     assert codes(corrected, release) == ([code] if code in LEFT else [])
     assert correct_command(corrected, vllm_version=release) == corrected
+
+
+@pytest.mark.parametrize("row", [row for row in ROWS if row.instead], ids=lambda row: row.name)
+def test_a_model_that_no_release_serves_is_an_error_that_names_another(row) -> None:
+    (found,) = check_command(f"vllm serve {row.example} --runner pooling")
+    assert (found.code, found.severity, found.field) == ("model-unserved", "error", "model")
+    assert row.example in found.message
+    assert row.instead in found.message
+
+
+@pytest.mark.parametrize("row", [row for row in ROWS if row.since], ids=lambda row: row.name)
+def test_a_model_is_too_new_for_exactly_the_releases_before_its_first(row) -> None:
+    for release in RELEASES:
+        found = codes(f"vllm serve {row.example}", release)
+        assert ("model-too-new" in found) == (ServerVersion(release) < row.since)
 
 
 def test_every_rule_has_a_command_that_it_is_about() -> None:

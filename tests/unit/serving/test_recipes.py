@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from vllm_modalities import InvalidRequestError, ServerVersion
-from vllm_modalities.profiles import PROFILES
+from vllm_modalities.profiles import PROFILES, profile_of
 from vllm_modalities.serving import ServeCommand, check_command, recipe
 from vllm_modalities.serving._options import RELEASES
 from vllm_modalities.serving._recipe import ROWS, row_of
@@ -96,7 +96,7 @@ def test_the_example_of_a_row_is_of_that_row(row) -> None:
     assert all(row_of(model) for model in row.quantised)
 
 
-@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
+@pytest.mark.parametrize("row", [row for row in ROWS if not row.instead], ids=lambda row: row.name)
 def test_a_recipe_is_what_each_release_takes_and_nothing_in_it_harms(row) -> None:
     for release in RELEASES:
         if row.since is not None and ServerVersion(release) < row.since:
@@ -135,6 +135,17 @@ def test_a_base_that_no_release_serves_leads_to_the_one_that_is_served() -> None
     assert command.model == "jinaai/jina-embeddings-v4-vllm-retrieval"
     assert setting(command, "--pooler-config") == {"pooling_type": "ALL", "task": "token_embed"}
     assert "no release serves" in command.notes[0].text
+
+
+def test_every_family_that_its_profile_says_is_not_served_leads_to_one_that_the_profile_names() -> (
+    None
+):
+    unserved = [row for row in ROWS if row.instead]
+    told = [p for p in PROFILES if any("No vLLM release" in note for note in p.notes)]
+    assert {p.name for p in told} == {profile_of(PROFILES, row.example).name for row in unserved}
+    for row in unserved:
+        assert row.instead in " ".join(profile_of(PROFILES, row.example).notes)
+        assert recipe(row.example).model == row.instead
 
 
 def test_a_pooling_task_is_named_only_where_a_server_does_one() -> None:
