@@ -48,6 +48,7 @@ def _traits(wanted: Wanted, model: Model) -> Iterator[str]:
     if wanted.method == "POST":
         yield from _required(wanted)
         yield from of_lengths(wanted, model)
+        yield from _bits(wanted.fields, model)
         if wanted.path.startswith(FORMS):
             yield from of_file(wanted)
 
@@ -98,6 +99,14 @@ def _required(wanted: Wanted) -> Iterator[str]:
         yield from _pairs(wanted.fields)
     if wanted.operation == "/v1/rerank":
         yield from (f"no {name}" for name in ("query", "documents") if name not in wanted.fields)
+
+
+def _bits(fields: Mapping[str, Any], model: Model) -> Iterator[str]:
+    """Whether the numbers of a vector, as bits, fill whole bytes."""
+    kinds, size = fields.get("embedding_types"), fields.get("output_dimension", model.width)
+    asked = isinstance(kinds, list) and ("binary" in kinds or "ubinary" in kinds)
+    if asked and isinstance(size, int) and size % 8:
+        yield "bits that fill no byte"
 
 
 FIRSTS, SECONDS = ("queries", "data_1", "text_1"), ("documents", "items", "data_2", "text_2")

@@ -188,6 +188,13 @@ def test_cohere_s_shape_of_inputs_and_of_sizes() -> None:
     assert len(base64.b64decode(short["embeddings"]["base64"][0])) == 512
 
 
+@pytest.mark.parametrize(("size", "length"), [(64, 8), (384, 48)])
+def test_a_vector_that_fills_whole_bytes_is_given_as_bits(size, length) -> None:
+    fields = {"texts": ["a"], "embedding_types": ["binary"], "output_dimension": size}
+    body = asked(server(matryoshka=True), "/v2/embed", fields)
+    assert len(body["embeddings"]["binary"][0]) == length
+
+
 def test_token_vectors_are_one_a_token() -> None:
     body = asked(server("late-interaction", width=8), "/pooling", {"input": "a black cat"})
     assert np.array(body["data"][0]["data"]).shape == (5, 8)

@@ -400,3 +400,9 @@ def test_any_json_has_traits(path, fields) -> None:
     for model in (MODEL, ANY, CHAT):
         kept = traits(Wanted("POST", path, JSON, fields), model)
         assert all(isinstance(one, str) for one in kept)
+
+
+@given(size=st.integers(1, 400), kinds=st.sets(st.sampled_from(["float", "base64", "binary"])))
+def test_only_bits_that_fill_no_byte_are_told_apart(size, kinds) -> None:
+    asked = found("/v2/embed", output_dimension=size, embedding_types=[*kinds])
+    assert ("bits that fill no byte" in asked) == (size % 8 > 0 and "binary" in kinds)
