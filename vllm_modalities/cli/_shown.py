@@ -26,6 +26,18 @@ Version = Annotated[
     str | None, typer.Option(help="The vLLM release; default: the newest that is known.")
 ]
 
+
+def servers_of(urls: list[str] | None, base_url: str | None) -> list[str] | str | None:
+    """The servers of a command that also takes them as arguments.
+
+    Raises:
+        BadParameter: They are named in both places.
+    """
+    if urls and base_url:
+        raise typer.BadParameter("name the servers as arguments or with --base-url, not with both")
+    return urls or base_url
+
+
 COLOURS = {"ok": "green", "fault": "red", "error": "red", "doubt": "yellow", "warning": "yellow"}
 
 said: list[str] = []  # by Python's warnings, in this command

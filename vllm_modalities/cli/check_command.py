@@ -47,7 +47,8 @@ def check_command(
             for one in findings
         ]
         print_table(("", "what, and what to do"), rows)
-        typer.echo(f"\nPut right:\n{printable(corrected)}")
+        if check(corrected, vllm_version=vllm_version) != findings:
+            typer.echo(f"\nPut right:\n{printable(corrected)}")
     else:
         typer.echo("nothing wrong")
     if any(one.severity == "error" for one in findings):

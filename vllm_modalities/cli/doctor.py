@@ -12,11 +12,12 @@ from .._printable import printable
 from ..errors import ServerDefectWarning
 from ..serving import Examined
 from ..serving import doctor as examine
-from ._shown import AsJSON, Urls, console, print_json, print_table
+from ._shown import AsJSON, BaseURL, Urls, console, print_json, print_table, servers_of
 
 
 def doctor(
     urls: Urls = None,
+    base_url: BaseURL = None,
     json_: AsJSON = False,
     markdown: Annotated[
         bool, typer.Option("--markdown", help="Print a memo to keep with the service.")
@@ -30,7 +31,7 @@ def doctor(
     Example: `vllm-modalities doctor http://gpu1:8000 --markdown > memo.md`
     """
     told = console(stderr=True)
-    with Client(urls or None) as client:
+    with Client(servers_of(urls, base_url)) as client:
         report = examine(
             client, announce=lambda line: told.print(Text(printable(line)), style="dim")
         )

@@ -11,17 +11,17 @@ from .. import Client
 from .._printable import printable
 from ..serving import Probed
 from ..serving import probe as ask
-from ._shown import AsJSON, Urls, console, print_json, print_table
+from ._shown import AsJSON, BaseURL, Urls, console, print_json, print_table, servers_of
 
 
-def probe(urls: Urls = None, json_: AsJSON = False) -> None:
+def probe(urls: Urls = None, base_url: BaseURL = None, json_: AsJSON = False) -> None:
     """Ask each server which routes it has, which costs it nothing, and show its limits.
 
     The exit status is 1 where a server does not answer.
 
     Example: `vllm-modalities probe http://gpu1:8000 http://gpu2:8000`
     """
-    with Client(urls or None) as client:
+    with Client(servers_of(urls, base_url)) as client:
         found = ask(client)
     if json_:
         print_json([_values(one) for one in found])

@@ -86,6 +86,13 @@ def test_a_command_is_checked_and_put_right() -> None:
     assert done.stdout.endswith("Put right:\nvllm serve BAAI/bge-m3 --runner pooling\n")
 
 
+def test_what_cannot_be_put_right_is_not_said_to_be() -> None:
+    done = run("check-command", "vllm serve jinaai/jina-embeddings-v4")
+    assert done.exit_code == 1
+    assert "jina-embeddings-v4-vllm-retrieval" in done.stdout
+    assert "Put right" not in done.stdout
+
+
 def test_a_warning_alone_is_no_failure_and_nothing_wrong_is_said() -> None:
     assert run("check-command", "vllm serve BAAI/bge-m3 --enforce-eager").exit_code == 0
     done = run("check-command", "vllm serve BAAI/bge-m3")
@@ -116,6 +123,16 @@ def test_the_environment_says_which_servers_where_nobody_does(
 ) -> None:
     monkeypatch.setenv("VLLM_BASE_URL", "http://other")
     assert run("probe").stdout.startswith("http://other: vLLM 0.32.0, m\n")
+
+
+@pytest.mark.parametrize("command", ["probe", "doctor"])
+def test_servers_are_arguments_or_a_base_url_but_not_both(server, command) -> None:
+    found = run(command, "--base-url", f"{URL}, http://other", "--json")
+    assert f'"{URL}"' in found.stdout
+    assert '"http://other"' in found.stdout
+    done = run(command, URL, "--base-url", URL)
+    assert done.exit_code == 2
+    assert "not with both" in done.stderr
 
 
 def test_probe_of_a_server_without_limits_shows_its_routes(server) -> None:
