@@ -44,7 +44,57 @@ def _jina_v5(size: str, since: str, source: str) -> Row:
     )
 
 
+def _remote(example: str, *notes: Note, since: str | None = None) -> Row:
+    name = example.rpartition("/")[2]
+    return Row(
+        name=name,
+        pattern=called(name),
+        example=example,
+        task="embed",
+        since=since,
+        parts=(POOLING, remote_code(f"card: {example}")),
+        notes=notes,
+    )
+
+
+def _template(name: str) -> Note:
+    place = f"examples/pooling/embed/template/{name}"
+    return Note(f"messages with images want --chat-template {place}", f"vllm-project/vllm {place}")
+
+
+REMOTE: tuple[Row, ...] = (
+    _remote("nomic-ai/nomic-embed-text-v1"),
+    _remote("nomic-ai/nomic-embed-text-v1.5"),
+    _remote("nomic-ai/nomic-embed-text-v2-moe"),
+    _remote("Snowflake/snowflake-arctic-embed-m-long"),
+    _remote("Snowflake/snowflake-arctic-embed-m-v2.0"),
+    _remote("Alibaba-NLP/gte-Qwen2-1.5B-instruct"),
+    _remote("Alibaba-NLP/gte-Qwen2-7B-instruct"),
+    _remote("NovaSearch/stella_en_1.5B_v5"),
+    _remote(
+        "nvidia/llama-nemotron-embed-vl-1b-v2", _template("nemotron_embed_vl.jinja"), since="0.17.0"
+    ),
+    _remote("TIGER-Lab/VLM2Vec-Full", _template("vlm2vec_phi3v.jinja")),
+    _remote("MrLight/dse-qwen2-2b-mrl-v1", _template("dse_qwen2_vl.jinja")),
+)
+
 EMBEDDERS: tuple[Row, ...] = (
+    *REMOTE,
+    Row(
+        name="voyage-4-nano",
+        pattern=called("voyage-4-nano"),
+        example="voyageai/voyage-4-nano",
+        task="embed",
+        parts=(
+            POOLING,
+            overrides(
+                {"architectures": ["VoyageQwen3BidirectionalEmbedModel"], "num_labels": 2048},
+                why="its config names a class that looks one way alone, and not its width",
+                source="vllm-project/vllm tests/models/language/pooling_mteb_test/test_voyage.py",
+                without="the server serves another class, whose vectors are not its own",
+            ),
+        ),
+    ),
     Row(
         name="Qwen3-Embedding",
         pattern=called("qwen3-embedding"),

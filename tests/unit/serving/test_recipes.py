@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import runpy
 import shlex
 import subprocess
@@ -146,6 +147,20 @@ def test_every_family_that_its_profile_says_is_not_served_leads_to_one_that_the_
     for row in unserved:
         assert row.instead in " ".join(profile_of(PROFILES, row.example).notes)
         assert recipe(row.example).model == row.instead
+
+
+def test_what_a_profile_says_that_a_server_needs_is_in_its_recipe() -> None:
+    needed = {
+        profile.name: flags
+        for profile in PROFILES
+        for note in profile.notes
+        if note.startswith("It needs ") and (flags := set(re.findall(r"--[a-z][a-z-]+", note)))
+    }
+    examples = {profile_of(PROFILES, row.example).name: row.example for row in ROWS}
+    for name, flags in needed.items():
+        command = recipe(examples.get(name, name))
+        told = " ".join([*command.argv, *(note.text for note in command.notes)])
+        assert flags <= set(re.findall(r"--[a-z][a-z-]+", told)), name
 
 
 def test_a_pooling_task_is_named_only_where_a_server_does_one() -> None:
