@@ -94,6 +94,7 @@ INPUTS = [
 OPTIONS = [
     plain("dimensions on a model that cannot shorten", fields(dimensions=128)),
     plain("use_activation=false", fields(use_activation=False), observe=seen.vectors),
+    plain("use_activation=true", fields(use_activation=True), observe=seen.vectors),
     plain(
         "normalize=false",
         fields(normalize=False),

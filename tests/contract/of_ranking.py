@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from contract import seen
-from contract.case import Case, post
+from contract.case import SAME, Case, post
 
 QUERY = "What is the capital of France?"
 DOCUMENTS = ["Cats sleep.", "Paris is the capital of France.", "Trains go to Berlin every hour."]
@@ -248,4 +248,52 @@ OTHERS = [
     )
 ]
 
-RANKING_CASES: list[Case] = [*RERANKING, *LIMITS, *SCORING, *OTHERS]
+BY_EMBEDDER = [
+    post(
+        "embed",
+        "/v1/rerank",
+        "top_n=1, ranked by this model",
+        {"model": "minilm", "query": QUERY, "documents": DOCUMENTS, "top_n": 1},
+        observe=seen.results,
+    ),
+    *(
+        post(
+            "embed",
+            path,
+            f"{field}={value!r}, {how} by this model",
+            {"model": "minilm", query: QUERY, "documents": DOCUMENTS, field: value},
+            observe=observe,
+            ignored=field == "instruction",
+        )
+        for path, how, query in (
+            ("/v1/rerank", "ranked", "query"),
+            ("/v1/score", "scored", "queries"),
+        )
+        for field, value, observe in (
+            ("max_tokens_per_doc", 4, seen.tokens),
+            ("max_tokens_per_query", 4, seen.tokens),
+            ("instruction", "Find cities.", seen.answered),
+            ("truncate_prompt_tokens", -1, seen.tokens),
+            ("use_activation", False, seen.answered),
+        )
+    ),
+    *(
+        post(
+            "embed",
+            "/v1/score",
+            f"{first} of {len(ones)} and {second} of {len(others)}",
+            {"model": "minilm", first: ones, second: others},
+            call=SAME if first == "queries" else None,
+            observe=seen.scores,
+        )
+        for first, second in (("queries", "documents"), ("text_1", "text_2"))
+        for ones, others in (
+            (DOCUMENTS, DOCUMENTS),
+            ([QUERY], DOCUMENTS),
+            (DOCUMENTS, [QUERY]),
+            (DOCUMENTS, DOCUMENTS[:2]),
+        )
+    ),
+]
+
+RANKING_CASES: list[Case] = [*RERANKING, *LIMITS, *SCORING, *OTHERS, *BY_EMBEDDER]

@@ -118,3 +118,22 @@ def test_the_same_method_of_the_async_client_works(
         assert CHECKS[name](run(CALLS[name](client)))
     finally:
         run(client.close())
+
+
+RANKED: dict[str, Callable[[Any], Any]] = {
+    "top_n": lambda c: c.rerank("a cat", TEXTS, top_n=2),
+    "max_tokens_per_doc": lambda c: c.rerank("a cat", TEXTS, max_tokens_per_doc=9),
+    "max_tokens_per_query": lambda c: c.rerank("a cat", TEXTS, max_tokens_per_query=9),
+    "pairs": lambda c: c.score(TEXTS, TEXTS),
+    "each with each": lambda c: c.score(TEXTS, TEXTS, pairs=False),
+}
+
+
+@pytest.mark.parametrize("name", RANKED)
+@pytest.mark.parametrize("task", ["rerank", "embed"])
+def test_whatever_ranks_is_asked_with_the_same_options(
+    servers: Simulator, task: str, name: str
+) -> None:
+    url = servers[task]
+    with Client({"rerank": url, "score": url}, max_retries=0) as client:
+        assert len(RANKED[name](client)) == 2
