@@ -107,8 +107,10 @@ def known(context: Context) -> Flow[None]:
     fleet = context.fleet
     if any(r.due <= fleet.clock() or not r.info for r in fleet.replicas):
         yield from Alone(_refresh_due(context), context.ends)
-    if not any(replica.info for replica in fleet.replicas):
-        raise next(replica.error for replica in fleet.replicas if replica.error)
+    # In this order, since one that another call finds again meanwhile has no error any more.
+    errors = [replica.error for replica in fleet.replicas if replica.error]
+    if errors and not any(replica.info for replica in fleet.replicas):
+        raise errors[0]
 
 
 def ask_all(context: Context) -> Flow[tuple[ServerInfo, ...]]:

@@ -2,6 +2,8 @@
 
 from collections import Counter
 from itertools import pairwise
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from _script import Answer, FakeVLLM, Play, broken, status
@@ -9,6 +11,7 @@ from _script import Answer, FakeVLLM, Play, broken, status
 from vllm_modalities._context import Context
 from vllm_modalities._fleet import FIRST_ASIDE, LONGEST_ASIDE, Replica
 from vllm_modalities._flow import Together, step
+from vllm_modalities._routing import known
 from vllm_modalities.endpoints.embed import embed
 from vllm_modalities.errors import APIConnectionError, BadRequestError, InternalServerError
 
@@ -32,6 +35,19 @@ def test_another_server_is_asked_before_any_pause() -> None:
     assert len(play.call(embed, "a")) == 1
     assert sorted(play.hosts()) == [A, B, C]
     assert play.pauses == []
+
+
+def test_a_server_that_another_call_finds_again_meanwhile_is_no_error() -> None:
+    class Meanwhile:
+        due, error = 1.0, None
+        looks = iter(["known", None])
+
+        @property
+        def info(self) -> str | None:
+            return next(self.looks, "known again")
+
+    context: Any = SimpleNamespace(fleet=SimpleNamespace(clock=float, replicas=[Meanwhile()]))
+    assert list(known(context)) == []
 
 
 def test_a_refused_request_is_not_carried_to_another_server() -> None:
