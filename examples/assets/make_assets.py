@@ -131,7 +131,7 @@ def make_questions(path: Path) -> None:
 
 def write_json(path: Path, content: object) -> None:
     """Write `content` for people to read too."""
-    path.write_text(json.dumps(content, ensure_ascii=False, indent=2) + "\n", encoding="utf-8")
+    path.write_text(json.dumps(content, ensure_ascii=False, indent=2) + "\n", "utf-8", newline="\n")
 
 
 if __name__ == "__main__":
