@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from numbers import Integral
-from typing import Any
+from typing import Any, TypeGuard
 
 from .errors import Finding, InvalidRequestError
 
@@ -82,9 +82,14 @@ def one_of(field: str, value: object, allowed: Iterable[str]) -> None:
         raise invalid(field, f"{field} must be {' or '.join(map(repr, allowed))}, got {value!r}")
 
 
+def is_whole(value: object) -> TypeGuard[int]:
+    """Whether it is a whole number, Python's or numpy's."""
+    return isinstance(value, Integral) and not isinstance(value, bool)
+
+
 def whole(field: str, value: object) -> None:
     """Raise InvalidRequestError if it is no whole number."""
-    if not isinstance(value, Integral) or isinstance(value, bool):
+    if not is_whole(value):
         raise invalid(field, f"{field} must be a whole number, got {value!r}")
 
 
@@ -104,10 +109,13 @@ def many_of(field: str, given: object, kind: str) -> tuple[Any, ...]:
     single = isinstance(given, str | bytes | Mapping) or hasattr(given, "columns")
     found = None if single or not isinstance(given, Iterable) else listed(given)
     if not isinstance(found, list | tuple):  # an array without dimensions holds a single one too
-        cure = "; give one column of it" * hasattr(given, "columns")
-        name = type(given).__name__
-        raise invalid(field, f"{field} must be a list of {kind}, got {name}{cure}")
+        raise invalid(field, f"{field} must be a list of {kind}, got {type_of(given)}")
     return tuple(found)
+
+
+def type_of(given: object) -> str:
+    """What a message calls what was given; of a table, what to give instead."""
+    return type(given).__name__ + "; give one column of it" * hasattr(given, "columns")
 
 
 def listed(given: Iterable[Any]) -> Any:

@@ -117,10 +117,7 @@ class WholeH11(H11Reader):
 def judged(kind: Callable[[], Reader], parts: list[bytes]) -> object:
     reader = kind()
     try:
-        for part in [*parts, b""]:
-            reader.came(memoryview(part))
-            if reader.done:
-                break
+        read(lambda: reader, parts)
     except MalformedError:
         return "malformed", reader.status, bytes(reader.body)
     return reader.status, reader.headers, bytes(reader.body), reader.done, reader.reusable

@@ -103,19 +103,17 @@ class _PlainChunks:
         self._body = body
         self._left = 0  # of the chunk that is on its way
         self._held = b"\r\n"  # of what goes before the next: the end of the one before, its size
-        self._over = False
 
     def take(self, data: memoryview) -> bytes:
         """Take what is plain.
 
         Returns:
-            What h11 reads on with, from where a chunk begins; nothing as long as all is plain.
+            Nothing as long as all is plain; then, once, what h11 reads on with, from where a chunk
+            begins.
 
         Raises:
             MalformedError: A chunk does not end where it says.
         """
-        if self._over:
-            return bytes(data)
         body, at, held = self._body, self._left, self._held
         body += data[:at]
         first = held + bytes(data[: self._LONGEST]) if held else data
@@ -135,7 +133,6 @@ class _PlainChunks:
         if rest.count(b"\n") < 2 and len(rest) < self._LONGEST:
             self._held = rest
             return b""
-        self._over = True
         return rest[2:]
 
 
@@ -169,6 +166,7 @@ class H11Reader(Reader):
                 self._chunks = _PlainChunks(self.body)
                 rest = self._chunks.take(memoryview(rest))
         if rest or not data:
+            self._chunks = None  # from here on all is h11's
             self._understand(rest)
 
     def _understand(self, data: bytes) -> None:

@@ -86,7 +86,8 @@ def table_of(source: Source, texts: Sequence[str]) -> Table:
         with _readable(file):
             found, count = _format(file).scan(file, texts)
             found = with_types(found.remove_metadata(), _not_a_view)
-            _check_kept(found)
+            if found != schema:
+                _check_kept(found)
         schema, rows = _both(schema, found, file, files[0], formats), rows + count
     return Table(files, schema, rows)
 

@@ -8,10 +8,9 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from numbers import Integral
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard
 
-from .._inputs import ImageURL, invalid, is_unicode, listed
+from .._inputs import ImageURL, invalid, is_unicode, is_whole, listed, type_of
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -81,7 +80,7 @@ def inputs_of(name: str, given: object) -> tuple[Item, ...]:
         return inputs_of(name, many)
     if set(map(type, many)) == {str} and all(map(str.isascii, many)):  # what is usual, fast
         return tuple(many)
-    if many and (_is_number(many[0]) or _is_message(many[0])):
+    if many and (is_whole(many[0]) or _is_message(many[0])):
         return (item_of(name, None, many),)
     items = tuple(item_of(name, place, one) for place, one in enumerate(many))
     for item in items[1:]:
@@ -125,7 +124,7 @@ def item_of(name: str, place: int | None, given: Any) -> Item:
     if isinstance(many, list | tuple) and many:
         if all(map(_is_message, many)):
             return Chat(tuple(_message(name, where, message) for message in many))
-        if all(map(_is_number, many)):
+        if all(map(is_whole, many)):
             if min(many) >= 0:
                 return tuple(map(int, many))
             raise invalid(name, f"{where}: token ids are 0 or more, got {min(many)}")
@@ -215,22 +214,17 @@ def _is_message(given: object) -> TypeGuard[Mapping[str, Any]]:
     return isinstance(given, Mapping) and "role" in given
 
 
-def _is_number(given: object) -> TypeGuard[int]:
-    return isinstance(given, Integral) and not isinstance(given, bool)
-
-
 def kind_of(given: object) -> str:
     """What a message calls what is no input. Tables have None or NaN where there is nothing."""
     if given is None or isinstance(given, float):
         return str(given)
-    name = type(given).__name__
     if hasattr(given, "columns"):
-        return f"{name}; give one column of it"
+        return type_of(given)
     if _is_message(given):
         return "a message by itself; a conversation is a list of them"
     if isinstance(given, Mapping):
-        return f"{name} with {', '.join(map(repr, given)) or 'nothing'}"
+        return f"{type_of(given)} with {', '.join(map(repr, given)) or 'nothing'}"
     if isinstance(given, list | tuple):
         kinds = sorted({type(one).__name__ for one in given})
         return f"list of {' and '.join(kinds) or 'nothing'}"
-    return name
+    return type_of(given)

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 from .._results import Usage
 from . import compare
 from .compare import Metric
+from .decode import not_finite
 
 if TYPE_CHECKING:
     from .embeddings import Embeddings
@@ -133,8 +134,7 @@ def quantized(
 
 
 def _finite(vectors: NDArray[Any], what: str) -> None:
-    failed = np.flatnonzero(~np.isfinite(vectors).all(axis=1)).tolist()
-    if failed:
+    if failed := not_finite(vectors):
         raise ValueError(f"{what} {failed[:8]} are not finite: leave out what failed")
 
 
